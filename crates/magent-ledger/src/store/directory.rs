@@ -1,0 +1,80 @@
+//! The folder that holds all sessions.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use magent_types::{Scope, SessionId};
+use sha1::{Digest, Sha1};
+
+use super::list::CachedHeader;
+use super::{LoadedSession, SessionFiles, SessionLock, SessionSummary, list, load};
+use crate::LedgerError;
+
+/// The session folder: `global/`, `projects/<hash>/` and `actions/<name>/`.
+#[derive(Debug)]
+pub struct SessionDirectory {
+    root: PathBuf,
+    headers: Mutex<HashMap<PathBuf, CachedHeader>>,
+}
+
+impl SessionDirectory {
+    /// Names the folder; nothing is made before a session is saved.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self {
+            root: root.into(),
+            headers: Mutex::default(),
+        }
+    }
+
+    /// The folder itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Lists the saved sessions of exactly this scope, newest first.  Reads headers
+    /// only; a damaged one is listed as such and stops no other.
+    pub fn list(&self, scope: &Scope) -> Vec<SessionSummary> {
+        list::list(&self.scope_directory(scope), &self.headers)
+    }
+
+    /// Whether a session of this scope is saved.
+    pub fn exists(&self, scope: &Scope, id: &SessionId) -> bool {
+        SessionId::is_legal(id.as_str())
+            && fs::exists(self.files(scope, id).header).unwrap_or(false)
+    }
+
+    /// Reads a saved session.
+    pub fn load(&self, scope: &Scope, id: &SessionId) -> Result<LoadedSession, LedgerError> {
+        if !SessionId::is_legal(id.as_str()) {
+            return Err(LedgerError::NotFound(id.to_string()));
+        }
+        load::load(&self.files(scope, id), scope, id)
+    }
+
+    /// Takes the right to write a session.
+    pub fn lock(
+        &self,
+        scope: &Scope,
+        id: &SessionId,
+        holder: &str,
+    ) -> Result<SessionLock, LedgerError> {
+        SessionLock::acquire(&self.files(scope, id).lock, holder)
+    }
+
+    pub(crate) fn files(&self, scope: &Scope, id: &SessionId) -> SessionFiles {
+        SessionFiles::new(self.scope_directory(scope), id.as_str())
+    }
+
+    fn scope_directory(&self, scope: &Scope) -> PathBuf {
+        match scope {
+            Scope::Global => self.root.join("global"),
+            Scope::Project(root) => {
+                let digest = Sha1::digest(root.as_bytes());
+                let name: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+                self.root.join("projects").join(name)
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The names of a session's files, and writing one so that it is whole or not there.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// The files of one session.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionFiles {
+    /// The folder of its scope.
+    pub(crate) directory: PathBuf,
+    /// What lists read.
+    pub(crate) header: PathBuf,
+    /// The events.
+    pub(crate) log: PathBuf,
+    /// The state at some event.
+    pub(crate) snapshot: PathBuf,
+    /// Who has the session live.
+    pub(crate) lock: PathBuf,
+}
+
+impl SessionFiles {
+    pub(crate) fn new(directory: PathBuf, id: &str) -> Self {
+        let file = |extension: &str| directory.join(format!("{id}.{extension}"));
+        Self {
+            header: file("json"),
+            log: file("jsonl"),
+            snapshot: file("snapshot"),
+            lock: file("lock"),
+            directory,
+        }
+    }
+}
+
+/// Makes a folder and its parents for the user alone.
+pub(crate) fn create_private_directory(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+}
+
+/// Options for a file that only the user can read.
+pub(crate) fn private_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.mode(0o600);
+    options
+}
+
+/// Replaces a file: after a crash there is the old text or the new one, never a part.
+pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".tmp");
+    let temporary = PathBuf::from(temporary);
+    let result = write_and_rename(&temporary, path, bytes);
+    if result.is_err() {
+        // The half-written copy is of no use; that it cannot be removed changes nothing.
+        let _ = fs::remove_file(&temporary);
+    }
+    result?;
+    sync_directory(directory)
+}
+
+fn write_and_rename(temporary: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = private_file()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(temporary)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(temporary, path)
+}
+
+/// Makes a rename or a new file in a folder durable.
+pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
+    match File::open(path)?.sync_all() {
+        // Some network file systems cannot sync a folder; the data itself is synced.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        result => result,
+    }
+}

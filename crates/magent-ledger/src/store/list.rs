@@ -1,0 +1,131 @@
+//! Lists of saved sessions, made from their headers alone.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use magent_types::{SessionId, UnixSeconds};
+
+use super::{SessionFiles, SessionLock, load};
+use crate::SessionHeader;
+
+/// A saved session as a list shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionSummary {
+    /// Its id.
+    pub id: SessionId,
+    /// Its title, if it has one.
+    pub title: Option<String>,
+    /// When its files last changed.
+    pub updated_at: UnixSeconds,
+    /// Who has it live in another process.
+    pub holder: Option<String>,
+    /// What is wrong with its header, if it cannot be read.
+    pub damage: Option<String>,
+}
+
+/// A header that was read, and the file's state by which it is known to be current.
+#[derive(Clone, Debug)]
+pub(crate) struct CachedHeader {
+    size: u64,
+    modified: Option<SystemTime>,
+    header: Result<SessionHeader, String>,
+}
+
+pub(super) fn list(
+    directory: &Path,
+    cache: &Mutex<HashMap<PathBuf, CachedHeader>>,
+) -> Vec<SessionSummary> {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return Vec::new();
+    };
+    let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut locks = Vec::new();
+    let mut sessions: Vec<SessionSummary> = Vec::new();
+    for entry in entries.flatten() {
+        let path = entry.path();
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("json") => {
+                sessions.extend(summarize(directory, path, &mut cache));
+            }
+            Some("lock") => locks.push(path),
+            _ => {}
+        }
+    }
+    for lock in locks {
+        note_holder(&lock, &mut sessions);
+    }
+    sessions.sort_by(|left, right| {
+        right
+            .updated_at
+            .total_cmp(&left.updated_at)
+            .then_with(|| right.id.cmp(&left.id))
+    });
+    sessions
+}
+
+fn summarize(
+    directory: &Path,
+    path: PathBuf,
+    cache: &mut HashMap<PathBuf, CachedHeader>,
+) -> Option<SessionSummary> {
+    let stem = path.file_stem()?.to_str()?.to_owned();
+    if !SessionId::is_legal(&stem) {
+        return None;
+    }
+    let id = SessionId::new(stem.clone());
+    let metadata = fs::metadata(&path).ok()?;
+    if !metadata.is_file() {
+        return None;
+    }
+    let modified = metadata.modified().ok();
+    let known = cache
+        .get(&path)
+        .is_some_and(|known| known.size == metadata.len() && known.modified == modified);
+    if !known {
+        let header = load::read_header(&path, &id).map_err(|error| error.to_string());
+        let entry = CachedHeader {
+            size: metadata.len(),
+            modified,
+            header,
+        };
+        cache.insert(path.clone(), entry);
+    }
+    let header = &cache.get(&path)?.header;
+    let log = SessionFiles::new(directory.to_owned(), &stem).log;
+    let log_modified = fs::metadata(log).and_then(|log| log.modified()).ok();
+    let updated_at = log_modified.max(modified).map_or(0.0, unix_seconds);
+    Some(match header {
+        Ok(header) => SessionSummary {
+            id,
+            title: header.display_title().map(str::to_owned),
+            updated_at,
+            holder: None,
+            damage: None,
+        },
+        Err(problem) => SessionSummary {
+            id,
+            title: None,
+            updated_at,
+            holder: None,
+            damage: Some(problem.clone()),
+        },
+    })
+}
+
+fn note_holder(lock: &Path, sessions: &mut [SessionSummary]) {
+    let stem = lock.file_stem().and_then(|stem| stem.to_str());
+    if let Some(session) = sessions
+        .iter_mut()
+        .find(|session| Some(session.id.as_str()) == stem)
+    {
+        session.holder = SessionLock::holder(lock);
+    }
+}
+
+fn unix_seconds(time: SystemTime) -> UnixSeconds {
+    time.duration_since(UNIX_EPOCH)
+        .map_or(0.0, |elapsed| elapsed.as_secs_f64())
+}

@@ -1,0 +1,163 @@
+//! Reading a saved session.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use magent_types::{Event, Scope, SessionId, Thread};
+use serde_json::Value;
+
+use super::SessionFiles;
+use crate::codec::{decode_event, decode_snapshot};
+use crate::error::ShapeError;
+use crate::{Ledger, LedgerError, SCHEMA_VERSION, SessionHeader, Snapshot};
+
+/// What had to be put right while a session was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoadReport {
+    /// Bytes of a last line that was torn by a crash, dropped.
+    pub torn_bytes: u64,
+    /// Length of the log up to its last whole line.
+    pub log_length: u64,
+    /// Events in the log.
+    pub log_events: u64,
+    /// Length of the snapshot file.
+    pub snapshot_length: u64,
+}
+
+/// A session as it was saved.
+#[derive(Debug)]
+pub struct LoadedSession {
+    /// Its header.
+    pub header: SessionHeader,
+    /// Its state and journal, not yet reconciled.
+    pub ledger: Ledger,
+    /// What had to be put right.
+    pub report: LoadReport,
+}
+
+pub(super) fn load(
+    files: &SessionFiles,
+    scope: &Scope,
+    id: &SessionId,
+) -> Result<LoadedSession, LedgerError> {
+    let header = match read_header(&files.header, id) {
+        Err(LedgerError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            return Err(LedgerError::NotFound(id.to_string()));
+        }
+        header => header?,
+    };
+    if header.scope != *scope {
+        let error = ShapeError::new("project-root", "names another project than its folder");
+        return Err(error.in_file(&files.header));
+    }
+    let (events, mut report) = read_log(&files.log)?;
+    let snapshot = match fs::read(&files.snapshot) {
+        Ok(bytes) => {
+            report.snapshot_length = bytes.len() as u64;
+            let value = parse(&bytes).map_err(|error| error.in_file(&files.snapshot))?;
+            decode_snapshot(value, &files.snapshot)?
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            snapshot_before(&events, scope, id).ok_or_else(|| {
+                ShapeError::new("", "is missing and the log does not reach back to the start")
+                    .in_file(&files.snapshot)
+            })?
+        }
+        Err(error) => return Err(LedgerError::io(&files.snapshot, error)),
+    };
+    check_sequence(&snapshot, &events, &files.log)?;
+    Ok(LoadedSession {
+        header,
+        ledger: Ledger::restore(snapshot, events),
+        report,
+    })
+}
+
+/// Reads and checks a header.  The version is looked at first, so that a file of
+/// another version is called that and not damaged.
+pub(super) fn read_header(path: &Path, id: &SessionId) -> Result<SessionHeader, LedgerError> {
+    let bytes = fs::read(path).map_err(|error| LedgerError::io(path, error))?;
+    let value = parse(&bytes).map_err(|error| error.in_file(path))?;
+    match value.get("schema-version") {
+        Some(version) if version.as_u64() == Some(SCHEMA_VERSION) => {}
+        Some(version) => {
+            return Err(LedgerError::Version {
+                path: path.to_owned(),
+                found: version.to_string(),
+                supported: SCHEMA_VERSION,
+            });
+        }
+        None => return Err(ShapeError::new("schema-version", "is missing").in_file(path)),
+    }
+    let header = SessionHeader::from_json(value).map_err(|error| error.in_file(path))?;
+    if header.id != *id {
+        return Err(ShapeError::new("id", "is not the name of the file").in_file(path));
+    }
+    Ok(header)
+}
+
+fn parse(bytes: &[u8]) -> Result<Value, ShapeError> {
+    serde_json::from_slice(bytes).map_err(|error| ShapeError::new("", format!("is not JSON: {error}")))
+}
+
+fn read_log(path: &Path) -> Result<(Vec<Event>, LoadReport), LedgerError> {
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) => return Err(LedgerError::io(path, error)),
+    };
+    // A line counts once its newline is written; what follows the last one is the
+    // beginning of a line that a crash cut off.
+    let whole = bytes
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |newline| newline + 1);
+    let mut events = Vec::new();
+    let lines = bytes[..whole].split_inclusive(|byte| *byte == b'\n');
+    for (index, line) in lines.enumerate() {
+        let number = index + 1;
+        let event = parse(line)
+            .and_then(decode_event)
+            .map_err(|error| error.in_line(path, number))?;
+        events.push(event);
+    }
+    let report = LoadReport {
+        torn_bytes: (bytes.len() - whole) as u64,
+        log_length: whole as u64,
+        log_events: events.len() as u64,
+        snapshot_length: 0,
+    };
+    Ok((events, report))
+}
+
+/// The empty state before the first event, for a log that is complete.
+fn snapshot_before(events: &[Event], scope: &Scope, id: &SessionId) -> Option<Snapshot> {
+    let first = events.first().filter(|event| event.seq == 1)?;
+    Some(Snapshot {
+        thread: Thread::new(id.clone(), scope.clone(), first.created_at),
+        last_event_seq: 0,
+        created_at: first.created_at,
+    })
+}
+
+/// Events must follow each other and the snapshot without a gap.
+fn check_sequence(
+    snapshot: &Snapshot,
+    events: &[Event],
+    path: &Path,
+) -> Result<(), LedgerError> {
+    let mut expected: Option<u64> = None;
+    for (index, event) in events.iter().enumerate() {
+        let gap = match expected {
+            None => event.seq > snapshot.last_event_seq + 1,
+            Some(expected) => event.seq != expected,
+        };
+        if gap {
+            let last = expected.map_or(snapshot.last_event_seq, |next| next - 1);
+            let problem = format!("is {} where {} should follow", event.seq, last + 1);
+            return Err(ShapeError::new("seq", problem).in_line(path, index + 1));
+        }
+        expected = Some(event.seq + 1);
+    }
+    Ok(())
+}

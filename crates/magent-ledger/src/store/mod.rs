@@ -1,0 +1,15 @@
+//! The files of saved sessions.
+
+mod directory;
+mod files;
+mod list;
+mod load;
+mod lock;
+mod writer;
+
+pub use directory::SessionDirectory;
+pub(crate) use files::{SessionFiles, create_private_directory, replace_file};
+pub use list::SessionSummary;
+pub use load::{LoadReport, LoadedSession};
+pub use lock::SessionLock;
+pub use writer::{OpenFrom, SaveOutcome, SessionWriter, StoreWriter, WriterSettings};

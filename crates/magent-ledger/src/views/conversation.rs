@@ -1,0 +1,132 @@
+//! The conversation as a model is to read it.
+
+use magent_types::{
+    CallId, ConversationEntry, Item, ItemStatus, ItemType, Role, Thread, ToolExchange, Turn,
+    TurnId, TurnStatus,
+};
+
+/// How much of the past a model reads.
+#[derive(Clone, Copy, Debug)]
+pub struct HistoryLimit {
+    /// About this many messages; only whole turns are left out, never the newest.
+    pub max_messages: Option<usize>,
+}
+
+/// What a model is told of a call that never got a result.
+const UNKNOWN_RESULT: &str = "The call was interrupted. Whether it took effect is unknown.";
+
+/// The conversation up to and including the current turn: of every earlier turn that
+/// ended, and of the current one, the user's words and then, in order, what was said
+/// and done.  Turns that wait behind the current one do not leak in.
+pub fn conversation(
+    thread: &Thread,
+    current: &TurnId,
+    limit: HistoryLimit,
+) -> Vec<ConversationEntry> {
+    let mut turns: Vec<&Turn> = Vec::new();
+    for turn in &thread.turns {
+        if turn.id == *current {
+            turns.push(turn);
+            break;
+        }
+        if matches!(
+            turn.status,
+            TurnStatus::Completed | TurnStatus::Interrupted | TurnStatus::Failed
+        ) {
+            turns.push(turn);
+        }
+    }
+    let mut entries: Vec<Vec<ConversationEntry>> = turns
+        .iter()
+        .map(|turn| turn_entries(turn, turn.id == *current))
+        .collect();
+    if let Some(most) = limit.max_messages {
+        drop_oldest(&mut entries, most);
+    }
+    entries.into_iter().flatten().collect()
+}
+
+fn drop_oldest(turns: &mut Vec<Vec<ConversationEntry>>, most: usize) {
+    let messages = |turn: &Vec<ConversationEntry>| {
+        turn.iter()
+            .filter(|entry| !matches!(entry, ConversationEntry::SampleStart))
+            .count()
+    };
+    let mut total: usize = turns.iter().map(messages).sum();
+    let mut dropped = 0;
+    while total > most && dropped + 1 < turns.len() {
+        total -= messages(&turns[dropped]);
+        dropped += 1;
+    }
+    turns.drain(..dropped);
+}
+
+fn turn_entries(turn: &Turn, is_current: bool) -> Vec<ConversationEntry> {
+    let mut entries = Vec::new();
+    for item in &turn.items {
+        match item.kind {
+            ItemType::Message => entries.extend(message_entry(item)),
+            ItemType::Reasoning if item.status == ItemStatus::Completed => {
+                entries.extend(item.content.clone().map(ConversationEntry::Reasoning));
+            }
+            ItemType::Tool => entries.extend(tool_entry(item, is_current)),
+            ItemType::Sample => entries.push(ConversationEntry::SampleStart),
+            ItemType::Reasoning
+            | ItemType::Plan
+            | ItemType::Provider
+            | ItemType::Notice
+            | ItemType::WorkflowStep => {}
+        }
+    }
+    entries
+}
+
+fn message_entry(item: &Item) -> Option<ConversationEntry> {
+    let text = item.content.as_deref().unwrap_or_default();
+    match item.role {
+        Some(Role::User) => {
+            let model_text = item.metadata.get("model-text").and_then(|v| v.as_str());
+            Some(ConversationEntry::User(
+                model_text.unwrap_or(text).to_owned(),
+            ))
+        }
+        // What was said before a cancel or failure was seen by the user and counts.
+        Some(Role::Assistant) if item.status.is_terminal() && !text.trim().is_empty() => {
+            Some(ConversationEntry::Assistant {
+                text: text.to_owned(),
+                phase: item.phase.clone(),
+            })
+        }
+        Some(Role::Assistant) | None => None,
+    }
+}
+
+fn tool_entry(item: &Item, is_current: bool) -> Option<ConversationEntry> {
+    // A call of the current turn that still runs has no place in a request: requests
+    // are made between batches.
+    if is_current && !item.status.is_terminal() {
+        return None;
+    }
+    let output = match item.output_text() {
+        Some(text) => text.to_owned(),
+        None => error_text(item).unwrap_or_else(|| UNKNOWN_RESULT.to_owned()),
+    };
+    Some(ConversationEntry::Tool(ToolExchange {
+        call_id: item
+            .call_id
+            .clone()
+            .unwrap_or_else(|| CallId::new(item.id.as_str())),
+        name: item.name.clone().unwrap_or_default(),
+        input: item.input.clone(),
+        output,
+        failed: item.status != ItemStatus::Completed,
+    }))
+}
+
+fn error_text(item: &Item) -> Option<String> {
+    if item.status == ItemStatus::Cancelled {
+        return None;
+    }
+    let message = item.error.get("message")?.as_str()?;
+    Some(message.to_owned())
+}

@@ -1,0 +1,300 @@
+//! The three files: what is written, what is read back, what is refused.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use magent_ledger::{
+    LedgerError, OpenFrom, SaveOutcome, SessionDirectory, SessionHeader, StoreWriter,
+    WriterSettings,
+};
+use magent_types::{Scope, SessionId};
+
+use crate::support::{as_json, fresh, open_new, project, save, saved_session, whole_turn};
+
+fn directory() -> (tempfile::TempDir, SessionDirectory) {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = SessionDirectory::new(folder.path().join("sessions"));
+    (folder, directory)
+}
+
+/// The path of a session's file, found on the disk.
+fn file(directory: &SessionDirectory, name: &str) -> PathBuf {
+    let projects = directory.root().join("projects");
+    let scope = fs::read_dir(projects).unwrap().next().unwrap().unwrap();
+    scope.path().join(name)
+}
+
+fn edit(path: &Path, change: impl FnOnce(String) -> String) {
+    let text = fs::read_to_string(path).unwrap();
+    fs::write(path, change(text)).unwrap();
+}
+
+#[test]
+fn saving_and_loading_three_times_changes_nothing() {
+    let (_keep, directory) = directory();
+    let mut expected = as_json(&saved_session(&directory, "s", 3));
+    for round in 0..3 {
+        let loaded = directory.load(&project(), &SessionId::new("s")).unwrap();
+        assert_eq!(as_json(&loaded.ledger), expected);
+        let writer = StoreWriter::start(|_, _| {}).unwrap();
+        let session = writer.open(&directory, &loaded.header, OpenFrom::Saved(loaded.report));
+        let mut ledger = loaded.ledger;
+        whole_turn(&mut ledger, "again", "", 50.0 + f64::from(round));
+        save(&session, &mut ledger);
+        if round == 1 {
+            session.checkpoint(ledger.snapshot(60.0));
+        }
+        expected = as_json(&ledger);
+        assert!(writer.stop(Duration::from_secs(5)));
+    }
+}
+
+#[test]
+fn nothing_is_written_before_the_first_event_is() {
+    let (_keep, directory) = directory();
+    let writer = StoreWriter::start(|_, _| {}).unwrap();
+    let (_, first) = fresh("s");
+    let session = open_new(&writer, &directory, "s", first);
+    session.write_header(SessionHeader::new("s".into(), project()));
+    assert!(writer.stop(Duration::from_secs(5)));
+    assert!(!directory.root().exists());
+}
+
+#[test]
+fn files_are_for_the_user_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_keep, directory) = directory();
+    saved_session(&directory, "s", 1);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    for name in ["s.json", "s.jsonl", "s.snapshot"] {
+        assert_eq!(mode(&file(&directory, name)), 0o600, "{name}");
+    }
+    assert_eq!(mode(directory.root()), 0o700);
+}
+
+/// C17: a log cut at any byte of its last three lines still loads.
+#[test]
+fn a_torn_tail_costs_only_the_torn_line() {
+    let (_keep, directory) = directory();
+    saved_session(&directory, "s", 2);
+    let log = file(&directory, "s.jsonl");
+    let whole = fs::read(&log).unwrap();
+    let newlines: Vec<usize> = (0..whole.len()).filter(|at| whole[*at] == b'\n').collect();
+    let from = newlines[newlines.len() - 4];
+    for length in from..whole.len() {
+        fs::write(&log, &whole[..length]).unwrap();
+        let loaded = directory.load(&project(), &SessionId::new("s")).unwrap();
+        let kept = whole[..length].iter().filter(|b| **b == b'\n').count() as u64;
+        assert_eq!(loaded.report.log_events, kept, "cut at {length}");
+        assert_eq!(loaded.ledger.last_seq(), kept);
+    }
+}
+
+/// After a torn tail the next event must not be glued to the rest of the old line.
+#[test]
+fn writing_goes_on_after_a_torn_tail() {
+    let (_keep, directory) = directory();
+    saved_session(&directory, "s", 1);
+    let log = file(&directory, "s.jsonl");
+    let mut bytes = fs::read(&log).unwrap();
+    bytes.truncate(bytes.len() - 5);
+    fs::write(&log, &bytes).unwrap();
+    let loaded = directory.load(&project(), &SessionId::new("s")).unwrap();
+    assert!(loaded.report.torn_bytes > 0);
+    let mut ledger = loaded.ledger;
+    ledger.reconcile_after_restart(70.0);
+    whole_turn(&mut ledger, "next", "fine", 80.0);
+    let writer = StoreWriter::start(|_, _| {}).unwrap();
+    let session = writer.open(&directory, &loaded.header, OpenFrom::Saved(loaded.report));
+    save(&session, &mut ledger);
+    let again = directory.load(&project(), &SessionId::new("s")).unwrap();
+    assert_eq!(as_json(&again.ledger), as_json(&ledger));
+}
+
+#[test]
+fn a_bad_middle_line_is_named_and_left_alone() {
+    let (_keep, directory) = directory();
+    saved_session(&directory, "s", 2);
+    let log = file(&directory, "s.jsonl");
+    edit(&log, |text| {
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines[3] = "{\"seq\": nonsense";
+        lines.join("\n") + "\n"
+    });
+    let before = fs::read(&log).unwrap();
+    let error = directory
+        .load(&project(), &SessionId::new("s"))
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("s.jsonl:4"), "{error}");
+    assert_eq!(fs::read(&log).unwrap(), before);
+}
+
+#[test]
+fn missing_lines_in_the_middle_are_noticed() {
+    let (_keep, directory) = directory();
+    saved_session(&directory, "s", 2);
+    edit(&file(&directory, "s.jsonl"), |text| {
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines.remove(4);
+        lines.join("\n") + "\n"
+    });
+    let error = directory
+        .load(&project(), &SessionId::new("s"))
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("s.jsonl:5 (field seq)"), "{error}");
+}
+
+#[test]
+fn unknown_fields_and_other_versions_are_refused_by_name() {
+    let (_keep, directory) = directory();
+    saved_session(&directory, "s", 1);
+    let header = file(&directory, "s.json");
+    let good = fs::read_to_string(&header).unwrap();
+    let load = || directory.load(&project(), &SessionId::new("s")).unwrap_err();
+    let check = |from: &str, to: &str, expected: &str| {
+        fs::write(&header, good.replace(from, to)).unwrap();
+        let error = load().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    check("\"agent-jobs\"", "\"extra\":1,\"agent-jobs\"", "field extra");
+    check("\"id\":\"s\"", "\"id\":\"t\"", "field id");
+    check("\"agent-jobs\":[],", "", "field agent-jobs");
+    check("\"schema-version\":8", "\"schema-version\":9", "schema 9 is not supported");
+    fs::write(&header, good.replace("version\":8", "version\":5")).unwrap();
+    assert!(matches!(load(), LedgerError::Version { .. }));
+    fs::write(&header, &good).unwrap();
+    edit(&file(&directory, "s.snapshot"), |text| {
+        text.replacen("\"preview\"", "\"review\"", 1)
+    });
+    assert!(load().to_string().contains("field review"));
+}
+
+#[test]
+fn a_damaged_session_is_listed_as_such_and_hides_no_other() {
+    let (_keep, directory) = directory();
+    saved_session(&directory, "good", 1);
+    saved_session(&directory, "bad", 1);
+    fs::write(file(&directory, "bad.json"), "{").unwrap();
+    let listed = directory.list(&project());
+    assert_eq!(listed.len(), 2);
+    let bad = listed.iter().find(|s| s.id.as_str() == "bad").unwrap();
+    assert!(bad.damage.as_ref().unwrap().contains("bad.json"));
+    assert!(directory.load(&project(), &"good".into()).is_ok());
+    assert_eq!(fs::read(file(&directory, "bad.json")).unwrap(), b"{");
+}
+
+#[test]
+fn lists_show_one_scope_only_and_follow_changes() {
+    let (_keep, directory) = directory();
+    saved_session(&directory, "s", 1);
+    assert_eq!(directory.list(&Scope::Project("/other".into())), []);
+    assert!(matches!(
+        directory.load(&Scope::Project("/other".into()), &"s".into()),
+        Err(LedgerError::NotFound(_))
+    ));
+    assert_eq!(directory.list(&project())[0].title, None);
+    edit(&file(&directory, "s.json"), |text| {
+        text.replace("\"scope\"", "\"title\":\"A title\",\"scope\"")
+    });
+    assert_eq!(directory.list(&project())[0].title.as_deref(), Some("A title"));
+    fs::remove_file(file(&directory, "s.json")).unwrap();
+    assert_eq!(directory.list(&project()), []);
+}
+
+#[test]
+fn a_kill_between_snapshot_and_log_changes_nothing() {
+    let (_keep, directory) = directory();
+    let ledger = saved_session(&directory, "s", 2);
+    // The newer snapshot is in place, the log still holds everything.
+    let snapshot = magent_ledger::encode_snapshot(&ledger.snapshot(99.0)).to_string();
+    fs::write(file(&directory, "s.snapshot"), snapshot).unwrap();
+    let loaded = directory.load(&project(), &"s".into()).unwrap();
+    assert_eq!(as_json(&loaded.ledger), as_json(&ledger));
+}
+
+#[test]
+fn a_missing_snapshot_is_rebuilt_from_a_whole_log_or_refused() {
+    let (_keep, directory) = directory();
+    let ledger = saved_session(&directory, "s", 1);
+    fs::remove_file(file(&directory, "s.snapshot")).unwrap();
+    let loaded = directory.load(&project(), &"s".into()).unwrap();
+    assert_eq!(as_json(&loaded.ledger), as_json(&ledger));
+    edit(&file(&directory, "s.jsonl"), |text| {
+        text.lines().skip(2).map(|line| format!("{line}\n")).collect()
+    });
+    let error = directory.load(&project(), &"s".into()).unwrap_err();
+    assert!(error.to_string().contains("s.snapshot"), "{error}");
+}
+
+#[test]
+fn checkpoints_keep_a_tail_and_are_due_by_size() {
+    let (_keep, directory) = directory();
+    let writer = StoreWriter::start(|_, _| {}).unwrap();
+    let (mut ledger, first) = fresh("s");
+    let session = open_new(&writer, &directory, "s", first);
+    let settings = WriterSettings {
+        log_max_events: Some(300),
+    };
+    let mut number = 0.0;
+    while !session.checkpoint_due(settings) {
+        whole_turn(&mut ledger, "prompt", "answer", number);
+        save(&session, &mut ledger);
+        number += 1.0;
+        assert!(number < 100.0, "never due");
+    }
+    session.checkpoint(ledger.snapshot(1e6));
+    whole_turn(&mut ledger, "after", "more", 2e6);
+    save(&session, &mut ledger);
+    assert!(!session.checkpoint_due(settings));
+    let loaded = directory.load(&project(), &"s".into()).unwrap();
+    assert_eq!(as_json(&loaded.ledger), as_json(&ledger));
+    assert!(loaded.report.log_events < 300);
+}
+
+#[test]
+fn a_second_holder_is_refused_and_told_who_has_it() {
+    let (_keep, directory) = directory();
+    saved_session(&directory, "s", 1);
+    let lock = directory.lock(&project(), &"s".into(), "Emacs 1").unwrap();
+    match directory.lock(&project(), &"s".into(), "Emacs 2") {
+        Err(LedgerError::Locked { holder }) => assert_eq!(holder, "Emacs 1"),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(directory.list(&project())[0].holder.as_deref(), Some("Emacs 1"));
+    drop(lock);
+    assert_eq!(directory.list(&project())[0].holder, None);
+    directory.lock(&project(), &"s".into(), "Emacs 2").unwrap();
+}
+
+/// A folder that cannot be written stands for every kind of failing disk.  What was
+/// handed over is written once the disk works again, and both changes are reported.
+#[test]
+fn a_failing_disk_is_reported_and_loses_nothing() {
+    let (keep, directory) = directory();
+    let blocker = keep.path().join("sessions");
+    fs::write(&blocker, "a file where the folder should be").unwrap();
+    let reports = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&reports);
+    let writer = StoreWriter::start(move |_, problem| {
+        log.lock().unwrap().push(problem.map(str::to_owned));
+    })
+    .unwrap();
+    let (mut ledger, first) = fresh("s");
+    let session = open_new(&writer, &directory, "s", first);
+    whole_turn(&mut ledger, "one", "two", 1.0);
+    assert!(matches!(save(&session, &mut ledger), SaveOutcome::Pending(_)));
+    whole_turn(&mut ledger, "three", "four", 2.0);
+    assert!(matches!(save(&session, &mut ledger), SaveOutcome::Pending(_)));
+    fs::remove_file(&blocker).unwrap();
+    whole_turn(&mut ledger, "five", "six", 3.0);
+    assert_eq!(save(&session, &mut ledger), SaveOutcome::Saved);
+    let reports = reports.lock().unwrap();
+    assert_eq!(reports.len(), 2, "{reports:?}");
+    assert!(reports[0].is_some() && reports[1].is_none());
+    let loaded = directory.load(&project(), &"s".into()).unwrap();
+    assert_eq!(as_json(&loaded.ledger), as_json(&ledger));
+}
