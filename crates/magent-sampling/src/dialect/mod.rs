@@ -1,0 +1,46 @@
+//! Codecs: how each provider's protocol says a request and an answer.
+
+mod openai_chat;
+
+use magent_types::{Dialect, ModelEvent};
+use serde_json::Value;
+
+use crate::{ProviderError, Route, SampleRequest, SseEvent};
+
+/// Turns requests into bodies and makes decoders for the answers.
+pub trait Codec: Send + Sync {
+    /// The body of the request.
+    fn encode(&self, route: &Route, request: &SampleRequest) -> Value;
+
+    /// A decoder for one answer that comes as a stream of events.
+    fn decoder(&self, route: &Route) -> Box<dyn Decoder>;
+
+    /// Decodes an answer that comes as one body.
+    fn decode_body(
+        &self,
+        route: &Route,
+        body: &Value,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), ProviderError>;
+}
+
+/// Decodes one answer, event by event.
+pub trait Decoder: Send {
+    /// Decodes an event.  After an error nothing more is decoded.
+    fn event(&mut self, event: &SseEvent, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError>;
+
+    /// Whether the answer is whole, so that the connection need not be read further.
+    fn is_complete(&self) -> bool;
+
+    /// Ends the answer: gives what was held back until it was whole, or says that it
+    /// is not.
+    fn finish(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError>;
+}
+
+/// The codec of a dialect, if the core speaks it.
+pub fn codec_for(dialect: Dialect) -> Option<&'static dyn Codec> {
+    match dialect {
+        Dialect::OpenAiChat => Some(&openai_chat::OpenAiChat),
+        Dialect::OpenAiResponses | Dialect::Anthropic | Dialect::Gemini | Dialect::Ollama => None,
+    }
+}

@@ -1,0 +1,194 @@
+//! How a request to a model can fail, and the words for it.
+
+use std::time::Duration;
+
+use magent_types::{Failure, FailureKind};
+
+/// An answer that is no success.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpFailure {
+    /// The HTTP status.
+    pub status: u16,
+    /// What the provider says, without secrets.
+    pub message: String,
+    /// The provider's own code, if it has one.
+    pub code: Option<String>,
+    /// When the provider wants to be asked again.
+    pub retry_after: Option<Duration>,
+}
+
+/// A failed request.  No variant carries a key, a header or a URL's query.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProviderError {
+    /// The server cannot be reached.
+    #[error("{host} cannot be reached: {problem}")]
+    Unreachable {
+        /// Host and port.
+        host: String,
+        /// What the system said.
+        problem: String,
+    },
+    /// The server answered with an error status.
+    #[error("HTTP {}: {}", .0.status, .0.message)]
+    Http(HttpFailure),
+    /// The provider reported an error inside a stream that had begun well.
+    #[error("{message}")]
+    Reported {
+        /// What the provider says.
+        message: String,
+        /// The provider's own code, if it has one.
+        code: Option<String>,
+    },
+    /// The stream ended before the answer was whole.
+    #[error("the stream from {host} ended before the answer was complete")]
+    Truncated {
+        /// Host and port.
+        host: String,
+    },
+    /// Nothing came for too long.
+    #[error("{host} sent nothing for {seconds} s")]
+    Silent {
+        /// Host and port.
+        host: String,
+        /// The limit.
+        seconds: u64,
+    },
+    /// What came is not what the protocol says.
+    #[error("{host} sent something unexpected: {problem}")]
+    Protocol {
+        /// Host and port.
+        host: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The route itself is of no use.
+    #[error("{0}")]
+    Route(String),
+    /// The request was cancelled.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+/// Whether asking again may help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retry {
+    /// It would not.
+    Never,
+    /// It may, if nothing of the answer was shown yet; after this time, if told.
+    BeforeText(Option<Duration>),
+}
+
+impl ProviderError {
+    /// Whether asking again may help.
+    pub fn retry(&self) -> Retry {
+        match self {
+            Self::Truncated { .. } => Retry::BeforeText(None),
+            Self::Unreachable { .. }
+            | Self::Http(_)
+            | Self::Reported { .. }
+            | Self::Silent { .. }
+            | Self::Protocol { .. }
+            | Self::Route(_)
+            | Self::Cancelled => Retry::Never,
+        }
+    }
+
+    /// The failure as people are told it.
+    pub fn to_failure(&self, backend: &str, model: &str) -> Failure {
+        let failure = |code: &str, message: String| {
+            Failure::new(FailureKind::Provider, code, message)
+        };
+        match self {
+            Self::Unreachable { host, .. } => failure("unreachable", format!("{self}."))
+                .with_hint(format!(
+                    "Is the server running and the network up? {host} is the host of backend {backend}."
+                )),
+            Self::Http(http) => http_failure(http, backend, model),
+            Self::Reported { message, code } => {
+                let code_text = code.as_deref().map(|code| format!(" ({code})"));
+                failure(
+                    "provider-error",
+                    format!(
+                        "{backend} reported an error{}: {message}",
+                        code_text.unwrap_or_default()
+                    ),
+                )
+            }
+            Self::Truncated { .. } => failure("stream-truncated", sentence(&self.to_string()))
+                .with_hint("What was shown is kept; send the prompt again to go on."),
+            Self::Silent { .. } => failure("timeout", sentence(&self.to_string()))
+                .with_hint("The limit is magent-request-timeout; local models may need more."),
+            Self::Protocol { .. } => failure("protocol", sentence(&self.to_string()))
+                .with_hint(format!("Check the URL and dialect of backend {backend}.")),
+            Self::Route(problem) => failure("route", problem.clone()),
+            Self::Cancelled => failure("cancelled", "The request was cancelled.".to_owned()),
+        }
+    }
+}
+
+fn http_failure(http: &HttpFailure, backend: &str, model: &str) -> Failure {
+    let code = http
+        .code
+        .as_deref()
+        .map(|code| format!(", {code}"))
+        .unwrap_or_default();
+    let status = http.status;
+    let (name, hint) = match status {
+        401 | 403 => (
+            "unauthorized",
+            format!("Check the API key of backend {backend}."),
+        ),
+        404 => (
+            "not-found",
+            format!("Check the URL of backend {backend} and that it has the model {model}."),
+        ),
+        413 => (
+            "too-large",
+            "The conversation is larger than the provider takes; start a new session.".to_owned(),
+        ),
+        429 => (
+            "rate-limited",
+            match http.retry_after {
+                Some(after) => format!("Try again in {} s.", after.as_secs().max(1)),
+                None => "Wait a little, then send the prompt again.".to_owned(),
+            },
+        ),
+        500..=599 => (
+            "server-error",
+            "The provider has a problem; send the prompt again later.".to_owned(),
+        ),
+        _ => (
+            "http-error",
+            format!("Check the model and parameters of backend {backend}."),
+        ),
+    };
+    Failure::new(
+        FailureKind::Provider,
+        name,
+        format!(
+            "{backend} refused the request (HTTP {status}{code}): {}",
+            sentence(&http.message)
+        ),
+    )
+    .with_hint(hint)
+}
+
+/// The text with a capital and a full stop.
+fn sentence(text: &str) -> String {
+    let text = text.trim();
+    let mut out = String::with_capacity(text.len() + 1);
+    let mut characters = text.chars();
+    if let Some(first) = characters.next() {
+        // A host name keeps its case.
+        if text.split_whitespace().next().is_some_and(|word| word.contains('.')) {
+            out.push(first);
+        } else {
+            out.extend(first.to_uppercase());
+        }
+    }
+    out.push_str(characters.as_str());
+    if !out.ends_with(['.', '!', '?']) {
+        out.push('.');
+    }
+    out
+}

@@ -1,0 +1,33 @@
+//! One attempt to get an answer from a model.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use magent_types::ModelEvent;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::{ProviderError, Route, SampleRequest};
+
+/// How long an attempt may take.
+#[derive(Clone, Copy, Debug)]
+pub struct SampleLimits {
+    /// The longest silence; `None` is no limit.  Keep-alives count as life.
+    pub inactivity: Option<Duration>,
+}
+
+/// Something that gets answers from models.
+#[async_trait]
+pub trait Sampler: Send + Sync {
+    /// Makes one attempt.  Events are sent in order and end with
+    /// [`ModelEvent::Completed`] exactly if the result is `Ok`.  Soon after `cancel`
+    /// fires the connection is closed and the result is [`ProviderError::Cancelled`].
+    async fn sample(
+        &self,
+        route: &Route,
+        request: &SampleRequest,
+        limits: SampleLimits,
+        cancel: &CancellationToken,
+        events: mpsc::Sender<ModelEvent>,
+    ) -> Result<(), ProviderError>;
+}

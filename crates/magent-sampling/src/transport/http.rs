@@ -1,0 +1,300 @@
+//! One attempt over HTTP.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::StreamExt;
+use magent_types::ModelEvent;
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::client::Clients;
+use super::response::{BodyKind, ERROR_BODY_LIMIT, body_kind, http_failure};
+use crate::{
+    Codec, ProviderError, Redactor, Route, SampleLimits, SampleRequest, Sampler, SseDecoder,
+    codec_for,
+};
+
+/// The most bytes of an answer that comes as one body.
+const BODY_LIMIT: usize = 64 << 20;
+
+/// Gets answers over HTTP in the dialects that the core speaks.
+#[derive(Default)]
+pub struct HttpSampler {
+    clients: Clients,
+}
+
+impl HttpSampler {
+    /// Makes a sampler; no connection is opened before the first request.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+#[async_trait]
+impl Sampler for HttpSampler {
+    async fn sample(
+        &self,
+        route: &Route,
+        request: &SampleRequest,
+        limits: SampleLimits,
+        cancel: &CancellationToken,
+        events: mpsc::Sender<ModelEvent>,
+    ) -> Result<(), ProviderError> {
+        let codec = codec_for(route.dialect).ok_or_else(|| {
+            ProviderError::Route(format!(
+                "The dialect {} of backend {} is not supported yet.",
+                route.dialect.as_str(),
+                route.backend
+            ))
+        })?;
+        let attempt = Attempt {
+            route,
+            codec,
+            redactor: Redactor::for_route(route),
+            inactivity: limits.inactivity,
+            events,
+        };
+        let client = self.clients.for_route(route)?;
+        // Dropping the attempt closes its connection.
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(ProviderError::Cancelled),
+            result = attempt.run(client, request) => result,
+        }
+    }
+}
+
+struct Attempt<'a> {
+    route: &'a Route,
+    codec: &'a dyn Codec,
+    redactor: Redactor,
+    inactivity: Option<Duration>,
+    events: mpsc::Sender<ModelEvent>,
+}
+
+impl Attempt<'_> {
+    async fn run(
+        self,
+        client: reqwest::Client,
+        request: &SampleRequest,
+    ) -> Result<(), ProviderError> {
+        let body = self.codec.encode(self.route, request).to_string();
+        let send = self.http_request(&client, body)?.send();
+        let response = self
+            .within(send)
+            .await?
+            .map_err(|error| self.transport_error(&error))?;
+        let status = response.status();
+        if !status.is_success() {
+            return Err(self.refusal(response).await);
+        }
+        match body_kind(response.headers(), request.stream) {
+            BodyKind::Events => self.events(response).await,
+            BodyKind::Json => self.body(response).await,
+            BodyKind::Page => Err(self.unexpected("a web page instead of an answer")),
+        }
+    }
+
+    fn http_request(
+        &self,
+        client: &reqwest::Client,
+        body: String,
+    ) -> Result<reqwest::RequestBuilder, ProviderError> {
+        let url = reqwest::Url::parse(self.route.url.reveal()).map_err(|error| {
+            ProviderError::Route(format!(
+                "The URL of backend {} cannot be used: {error}.",
+                self.route.backend
+            ))
+        })?;
+        let mut request = client
+            .post(url)
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "text/event-stream, application/json")
+            // Some proxies hold a compressed stream back until it is whole.
+            .header(ACCEPT_ENCODING, "identity")
+            .body(body);
+        for (name, value) in &self.route.headers {
+            let unusable = || {
+                ProviderError::Route(format!(
+                    "The header {name} of backend {} cannot be sent.",
+                    self.route.backend
+                ))
+            };
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unusable())?;
+            let mut value =
+                HeaderValue::from_bytes(value.reveal().as_bytes()).map_err(|_| unusable())?;
+            value.set_sensitive(true);
+            request = request.header(name, value);
+        }
+        Ok(request)
+    }
+
+    async fn within<T>(&self, work: impl Future<Output = T>) -> Result<T, ProviderError> {
+        match self.inactivity {
+            None => Ok(work.await),
+            Some(limit) => {
+                tokio::time::timeout(limit, work)
+                    .await
+                    .map_err(|_| ProviderError::Silent {
+                        host: self.route.host(),
+                        seconds: limit.as_secs(),
+                    })
+            }
+        }
+    }
+
+    async fn events(self, response: reqwest::Response) -> Result<(), ProviderError> {
+        let mut sse = SseDecoder::default();
+        let mut decoder = self.codec.decoder(self.route);
+        let mut stream = response.bytes_stream();
+        let mut raw = Vec::new();
+        let mut out = Vec::new();
+        loop {
+            let piece = self.within(stream.next()).await?;
+            let broken = match piece {
+                Some(Ok(bytes)) => {
+                    sse.push(&bytes, &mut raw);
+                    None
+                }
+                Some(Err(error)) => Some(error),
+                None => {
+                    sse.finish(&mut raw);
+                    let result = self.decode(&mut *decoder, &mut raw, &mut out);
+                    let result = result.and_then(|()| decoder.finish(&mut out));
+                    self.pass_on(&mut out).await?;
+                    return result.map_err(|error| self.clean(error));
+                }
+            };
+            let result = self.decode(&mut *decoder, &mut raw, &mut out);
+            self.pass_on(&mut out).await?;
+            result.map_err(|error| self.clean(error))?;
+            if decoder.is_complete() {
+                decoder
+                    .finish(&mut out)
+                    .map_err(|error| self.clean(error))?;
+                return self.pass_on(&mut out).await;
+            }
+            if broken.is_some() {
+                // A connection that breaks after the answer's own end cost nothing.
+                let whole = decoder.finish(&mut out);
+                self.pass_on(&mut out).await?;
+                return whole.map_err(|_| ProviderError::Truncated {
+                    host: self.route.host(),
+                });
+            }
+        }
+    }
+
+    fn decode(
+        &self,
+        decoder: &mut dyn crate::Decoder,
+        raw: &mut Vec<crate::SseEvent>,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), ProviderError> {
+        for event in raw.drain(..) {
+            decoder.event(&event, out)?;
+        }
+        Ok(())
+    }
+
+    async fn pass_on(&self, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
+        for event in out.drain(..) {
+            // Whoever listened has gone, which is how a turn ends early.
+            self.events
+                .send(event)
+                .await
+                .map_err(|_| ProviderError::Cancelled)?;
+        }
+        Ok(())
+    }
+
+    async fn body(self, response: reqwest::Response) -> Result<(), ProviderError> {
+        let bytes = self.read(response, BODY_LIMIT).await?;
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            return Err(self.unexpected("an empty answer"));
+        }
+        let value: Value = serde_json::from_slice(&bytes)
+            .map_err(|error| self.unexpected(&format!("the answer is not JSON ({error})")))?;
+        let mut out = Vec::new();
+        let result = self.codec.decode_body(self.route, &value, &mut out);
+        self.pass_on(&mut out).await?;
+        result.map_err(|error| self.clean(error))
+    }
+
+    async fn refusal(&self, response: reqwest::Response) -> ProviderError {
+        let status = response.status().as_u16();
+        let headers = response.headers().clone();
+        let body = self.read(response, ERROR_BODY_LIMIT).await;
+        let body = body.unwrap_or_default();
+        ProviderError::Http(http_failure(status, &headers, &body, &self.redactor))
+    }
+
+    async fn read(
+        &self,
+        response: reqwest::Response,
+        limit: usize,
+    ) -> Result<Vec<u8>, ProviderError> {
+        let mut stream = response.bytes_stream();
+        let mut body = Vec::new();
+        while let Some(piece) = self.within(stream.next()).await? {
+            let piece: Bytes = piece.map_err(|error| self.transport_error(&error))?;
+            body.extend_from_slice(&piece);
+            if body.len() >= limit {
+                body.truncate(limit);
+                break;
+            }
+        }
+        Ok(body)
+    }
+
+    fn unexpected(&self, problem: &str) -> ProviderError {
+        ProviderError::Protocol {
+            host: self.route.host(),
+            problem: problem.to_owned(),
+        }
+    }
+
+    fn transport_error(&self, error: &reqwest::Error) -> ProviderError {
+        let host = self.route.host();
+        if error.is_body() || error.is_decode() {
+            return ProviderError::Truncated { host };
+        }
+        ProviderError::Unreachable {
+            host,
+            problem: self.redactor.clean(&innermost(error)),
+        }
+    }
+
+    fn clean(&self, error: ProviderError) -> ProviderError {
+        match error {
+            ProviderError::Reported { message, code } => ProviderError::Reported {
+                message: self.redactor.clean(&message),
+                code: code.map(|code| self.redactor.clean(&code)),
+            },
+            ProviderError::Protocol { host, problem } => ProviderError::Protocol {
+                host,
+                problem: self.redactor.clean(&problem),
+            },
+            other => other,
+        }
+    }
+}
+
+/// The cause at the bottom says most; the layers above only repeat the URL, which may
+/// carry a key.
+fn innermost(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    let text = cause.to_string();
+    if error.is_timeout() {
+        "the connection took too long".to_owned()
+    } else {
+        text
+    }
+}

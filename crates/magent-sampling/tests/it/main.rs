@@ -1,0 +1,3 @@
+//! The transport against a real socket.
+
+mod transport;

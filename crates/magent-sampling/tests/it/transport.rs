@@ -1,0 +1,274 @@
+//! Every way in which a server can answer, refuse, break off or fall silent.
+
+use std::time::{Duration, Instant};
+
+use magent_sampling::{
+    HttpSampler, ProviderError, ProxyChoice, Route, SampleLimits, SampleRequest, Sampler, Secret,
+};
+use magent_testkit::{ChatStream, Reply, ScriptedServer, Step};
+use magent_types::{ConversationEntry, Dialect, ModelEvent, SamplingParams, StopReason};
+use serde_json::{Map, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+const KEY: &str = "sk-very-secret-key";
+
+fn route(url: &str) -> Route {
+    Route {
+        backend: "Mock".into(),
+        model: "m".into(),
+        dialect: Dialect::OpenAiChat,
+        url: Secret::new(url),
+        headers: vec![("Authorization".into(), Secret::new(format!("Bearer {KEY}")))],
+        extra: Map::new(),
+        proxy: ProxyChoice::Direct,
+        ca_bundle: None,
+        stream: true,
+        context_window: None,
+        capabilities: Vec::new(),
+    }
+}
+
+fn request() -> SampleRequest {
+    SampleRequest {
+        model: "m".into(),
+        system: String::new(),
+        conversation: vec![ConversationEntry::User("héllo".into())],
+        tools: Vec::new(),
+        params: SamplingParams::default(),
+        stream: true,
+    }
+}
+
+async fn sample(
+    route: &Route,
+    inactivity: Duration,
+    cancel: &CancellationToken,
+) -> (Vec<ModelEvent>, Result<(), ProviderError>) {
+    let (sender, mut receiver) = mpsc::channel(64);
+    let limits = SampleLimits {
+        inactivity: Some(inactivity),
+    };
+    let sampler = HttpSampler::new();
+    let request = request();
+    let collect = async {
+        let mut events = Vec::new();
+        while let Some(event) = receiver.recv().await {
+            events.push(event);
+        }
+        events
+    };
+    let (result, events) = tokio::join!(
+        sampler.sample(route, &request, limits, cancel, sender),
+        collect
+    );
+    (events, result)
+}
+
+async fn answer(reply: Reply) -> (Vec<ModelEvent>, Result<(), ProviderError>) {
+    let server = ScriptedServer::start([reply]).await;
+    let cancel = CancellationToken::new();
+    sample(&route(&server.url()), Duration::from_secs(5), &cancel).await
+}
+
+fn said(events: &[ModelEvent]) -> String {
+    events
+        .iter()
+        .filter_map(|event| match event {
+            ModelEvent::TextDelta(text) => Some(text.as_str()),
+            _ => None,
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn a_stream_is_read_and_the_key_sent() {
+    let server = ScriptedServer::start([Reply::answer("hi 漢")]).await;
+    let cancel = CancellationToken::new();
+    let (events, result) = sample(&route(&server.url()), Duration::from_secs(5), &cancel).await;
+    result.unwrap();
+    assert_eq!(said(&events), "hi 漢");
+    assert_eq!(events.last(), Some(&ModelEvent::Completed(StopReason::EndTurn)));
+    let request = &server.requests()[0];
+    assert_eq!(request.header("authorization"), Some("Bearer sk-very-secret-key"));
+    assert_eq!(request.messages()[0]["content"], "héllo");
+}
+
+#[tokio::test]
+async fn a_stream_in_single_bytes_with_a_pause_inside_a_character_is_read() {
+    let stream = ChatStream::answer("•🚀");
+    let mut reply = Reply::new(200, "text/event-stream; charset=utf-8");
+    for byte in stream.bytes("\r\n") {
+        reply = reply.step(Step::Send(vec![byte]));
+        if byte > 0xf0 {
+            reply = reply.step(Step::Wait(Duration::from_millis(20)));
+        }
+    }
+    let (events, result) = answer(reply).await;
+    result.unwrap();
+    assert_eq!(said(&events), "•🚀");
+}
+
+#[tokio::test]
+async fn one_json_body_where_a_stream_was_asked_for_is_read() {
+    let body = json!({"choices": [{"message": {"content": "whole"}, "finish_reason": "stop"}]});
+    let (events, result) = answer(Reply::json(200, &body)).await;
+    result.unwrap();
+    assert_eq!(said(&events), "whole");
+}
+
+/// E70, C65: each refusal names its cause and carries no key, even if the server echoes it.
+#[tokio::test]
+async fn refusals_are_told_with_status_message_and_hint_and_without_the_key() {
+    let cases = [
+        (
+            Reply::json(401, &json!({"error": {"message": format!("bad key {KEY}"), "code": "invalid_api_key"}})),
+            "unauthorized",
+            "HTTP 401, invalid_api_key",
+        ),
+        (
+            Reply::json(429, &json!({"error": {"message": "slow down"}})).header("Retry-After", "7"),
+            "rate-limited",
+            "Slow down.",
+        ),
+        (
+            Reply::new(500, "text/html").step(Step::Send(
+                format!("<html><head><title>Oops</title></head>Authorization: Bearer {KEY}</html>").into_bytes(),
+            )),
+            "server-error",
+            "a web page titled \"Oops\"",
+        ),
+        (
+            Reply::json(404, &json!({"detail": "no such model"})),
+            "not-found",
+            "No such model.",
+        ),
+        (Reply::new(503, "text/plain"), "server-error", "No further information."),
+        (
+            Reply::json(400, &json!([{"error": {"message": "array", "status": "INVALID"}}])),
+            "http-error",
+            "HTTP 400, INVALID",
+        ),
+    ];
+    for (reply, code, part) in cases {
+        let (_, result) = answer(reply).await;
+        let failure = result.unwrap_err().to_failure("Mock", "m");
+        assert_eq!(failure.code, code);
+        let text = failure.full_text();
+        assert!(text.to_lowercase().contains(&part.to_lowercase()), "{text}");
+        assert!(failure.hint.is_some());
+        assert!(!text.contains(KEY) && !format!("{failure:?}").contains(KEY), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_in_the_stream_loses_the_key_it_echoes() {
+    let stream = ChatStream::new()
+        .text("par")
+        .raw(json!({"error": {"message": format!("key {KEY} expired")}}).to_string());
+    let (events, result) = answer(Reply::stream(&stream)).await;
+    assert_eq!(said(&events), "par");
+    let error = result.unwrap_err().to_string();
+    assert_eq!(error, "key <redacted> expired");
+}
+
+#[tokio::test]
+async fn an_unreachable_server_is_told_by_host_and_cause() {
+    // Bound and closed again, so that nothing listens there.
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .unwrap()
+        .port();
+    let cancel = CancellationToken::new();
+    let url = format!("http://127.0.0.1:{port}/v1?key={KEY}");
+    let (_, result) = sample(&route(&url), Duration::from_secs(5), &cancel).await;
+    let failure = result.unwrap_err().to_failure("Mock", "m");
+    assert_eq!(failure.code, "unreachable");
+    let text = failure.full_text();
+    assert!(text.contains(&format!("127.0.0.1:{port}")), "{text}");
+    assert!(text.contains("refused"), "{text}");
+    assert!(!text.contains(KEY), "{text}");
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_is_a_truncated_stream_unless_the_answer_was_whole() {
+    let half = Reply::stream(&ChatStream::new().text("half")).step(Step::Break);
+    let (events, result) = answer(half).await;
+    assert_eq!(said(&events), "half");
+    assert!(matches!(result, Err(ProviderError::Truncated { .. })));
+    let whole = Reply::stream(&ChatStream::new().text("all").finish("stop")).step(Step::Break);
+    let (events, result) = answer(whole).await;
+    assert_eq!(said(&events), "all");
+    result.unwrap();
+    let (_, nothing) = answer(Reply::new(200, "text/event-stream")).await;
+    assert!(matches!(nothing, Err(ProviderError::Truncated { .. })));
+}
+
+/// E22: a server that goes silent while the connection stays open.
+#[tokio::test]
+async fn silence_ends_the_request_and_keep_alives_do_not_count_as_silence() {
+    let silent = Reply::stream(&ChatStream::new().text("a")).step(Step::Hang);
+    let server = ScriptedServer::start([silent]).await;
+    let cancel = CancellationToken::new();
+    let limit = Duration::from_millis(200);
+    let (events, result) = sample(&route(&server.url()), limit, &cancel).await;
+    assert_eq!(said(&events), "a");
+    assert!(matches!(result, Err(ProviderError::Silent { .. })), "{result:?}");
+
+    let mut slow = Reply::new(200, "text/event-stream");
+    for _ in 0..6 {
+        slow = slow
+            .step(Step::Wait(Duration::from_millis(100)))
+            .step(Step::Send(b": still here\n\n".to_vec()));
+    }
+    let slow = slow.step(Step::Send(ChatStream::answer("late").bytes("\n")));
+    let server = ScriptedServer::start([slow]).await;
+    let (events, result) = sample(&route(&server.url()), limit, &cancel).await;
+    result.unwrap();
+    assert_eq!(said(&events), "late");
+}
+
+#[tokio::test]
+async fn a_page_or_an_empty_body_is_no_answer() {
+    let page = Reply::new(200, "text/html").step(Step::Send(b"<html>login</html>".to_vec()));
+    let (_, result) = answer(page).await;
+    assert!(matches!(result, Err(ProviderError::Protocol { .. })), "{result:?}");
+    let (_, result) = answer(Reply::new(200, "application/json")).await;
+    assert!(matches!(result, Err(ProviderError::Protocol { .. })), "{result:?}");
+}
+
+#[tokio::test]
+async fn a_cancel_closes_the_connection_at_once() {
+    for reply in [
+        Reply::new(200, "text/event-stream").step(Step::Hang),
+        Reply::stream(&ChatStream::new().text("a")).step(Step::Hang),
+    ] {
+        let server = ScriptedServer::start([reply]).await;
+        let cancel = CancellationToken::new();
+        let trigger = cancel.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            trigger.cancel();
+        });
+        let begun = Instant::now();
+        let (_, result) = sample(&route(&server.url()), Duration::from_secs(30), &cancel).await;
+        assert_eq!(result, Err(ProviderError::Cancelled));
+        assert!(begun.elapsed() < Duration::from_secs(5));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert_eq!(server.clients_gone(), 1);
+    }
+}
+
+#[tokio::test]
+async fn routes_that_cannot_work_are_refused_before_anything_is_sent() {
+    let cancel = CancellationToken::new();
+    let mut bad = route("http://127.0.0.1:9/");
+    bad.headers = vec![("X-Key".into(), Secret::new("line\nbreak-secret"))];
+    for route in [route("no url"), bad] {
+        let (_, result) = sample(&route, Duration::from_secs(5), &cancel).await;
+        let Err(ProviderError::Route(problem)) = result else {
+            panic!("{result:?}");
+        };
+        assert!(problem.contains("Mock") && !problem.contains("secret"), "{problem}");
+    }
+}
