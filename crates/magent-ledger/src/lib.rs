@@ -14,8 +14,8 @@ mod codec;
 mod error;
 mod header;
 mod ledger;
-mod record;
 mod reconcile;
+mod record;
 mod spill;
 mod store;
 mod views;
@@ -30,4 +30,7 @@ pub use store::{
     LoadReport, LoadedSession, OpenFrom, SaveOutcome, SessionDirectory, SessionLock,
     SessionSummary, SessionWriter, StoreWriter, WriterSettings,
 };
-pub use views::{HistoryLimit, TranscriptEntry, conversation, first_words, transcript};
+pub use views::{
+    HistoryLimit, SHARED_HEADER_KEYS, TranscriptEntry, conversation, first_words, sample_header,
+    transcript,
+};

@@ -6,7 +6,10 @@ use crate::{PERMISSION_KEYS, build_rules, plan_rules};
 fn policy(rules: &PermissionRules) -> Policy {
     Policy {
         tables: vec![Arc::new(RuleTable::compile("agent test", rules).unwrap())],
-        enabled_keys: PERMISSION_KEYS.iter().map(|key| (*key).to_owned()).collect(),
+        enabled_keys: PERMISSION_KEYS
+            .iter()
+            .map(|key| (*key).to_owned())
+            .collect(),
         ..Policy::default()
     }
 }
@@ -58,11 +61,17 @@ fn the_default_profile_asks_for_commands_and_writes_and_refuses_secrets() {
 fn the_plan_agent_edits_plans_only() {
     let plan = policy(&plan_rules());
     let decision = |key: &str, path: Option<&str>| check(&plan, key, false, path).0;
-    assert_eq!(decision("edit", Some("/p/.magent/plan/a.md")), Decision::Allow);
+    assert_eq!(
+        decision("edit", Some("/p/.magent/plan/a.md")),
+        Decision::Allow
+    );
     assert_eq!(decision("edit", Some("/p/src/a.rs")), Decision::Deny);
     assert_eq!(decision("bash", None), Decision::Ask);
     assert_eq!(decision("write", Some("/p/a")), Decision::Ask);
-    assert_eq!(check(&plan, "emacs_eval_live", true, None).0, Decision::Deny);
+    assert_eq!(
+        check(&plan, "emacs_eval_live", true, None).0,
+        Decision::Deny
+    );
 }
 
 #[test]
@@ -72,7 +81,10 @@ fn a_change_outside_the_project_is_asked_for_unless_named() {
         check(&build, "edit", false, Some("/etc/hosts")),
         (Decision::Ask, "outside-project".into())
     );
-    assert_eq!(check(&build, "read", false, Some("/etc/hosts")).0, Decision::Allow);
+    assert_eq!(
+        check(&build, "read", false, Some("/etc/hosts")).0,
+        Decision::Allow
+    );
     let named = PermissionRules {
         rules: vec![(
             "edit".into(),
@@ -85,7 +97,10 @@ fn a_change_outside_the_project_is_asked_for_unless_named() {
     );
     let mut allowed = policy(&build_rules());
     allowed.overrides.set("edit", Decision::Allow);
-    assert_eq!(check(&allowed, "edit", false, Some("/etc/hosts")).0, Decision::Allow);
+    assert_eq!(
+        check(&allowed, "edit", false, Some("/etc/hosts")).0,
+        Decision::Allow
+    );
 }
 
 /// Cases 37 and 39, E39.
@@ -112,9 +127,15 @@ fn once_only_tools_are_asked_for_whatever_was_allowed() {
 fn a_rules_deny_beats_the_session_and_bypass_beats_the_rule() {
     let mut policy = policy(&one("bash", Decision::Deny));
     policy.overrides.set("bash", Decision::Allow);
-    assert_eq!(check(&policy, "bash", false, None), (Decision::Deny, "rule-deny".into()));
+    assert_eq!(
+        check(&policy, "bash", false, None),
+        (Decision::Deny, "rule-deny".into())
+    );
     policy.bypass = true;
-    assert_eq!(check(&policy, "bash", false, None), (Decision::Allow, "bypass".into()));
+    assert_eq!(
+        check(&policy, "bash", false, None),
+        (Decision::Allow, "bypass".into())
+    );
 }
 
 /// Case 38.

@@ -100,7 +100,9 @@ impl RuleTable {
             let (decision, pattern) = match &rule.body {
                 Body::Always(decision) => (*decision, None),
                 Body::ByPattern(entries) => {
-                    let hit = entries.iter().find(|(pattern, _)| pattern.matches(resource));
+                    let hit = entries
+                        .iter()
+                        .find(|(pattern, _)| pattern.matches(resource));
                     match hit {
                         Some((pattern, decision)) => (*decision, Some(pattern.text.clone())),
                         None => continue,

@@ -78,7 +78,10 @@ fn nested_rules_go_in_order_and_fall_through_when_none_matches() {
 
 #[test]
 fn patterns_with_a_slash_match_canonical_and_project_paths() {
-    let rules = table(&[("read", nested(&[("src/**/x.rs", Decision::Deny), ("/etc/**", Decision::Deny)]))]);
+    let rules = table(&[(
+        "read",
+        nested(&[("src/**/x.rs", Decision::Deny), ("/etc/**", Decision::Deny)]),
+    )]);
     assert_eq!(decide(&rules, "/p/src/x.rs"), Decision::Deny);
     assert_eq!(decide(&rules, "/p/src/a/b/x.rs"), Decision::Deny);
     assert_eq!(decide(&rules, "/other/src/x.rs"), Decision::Allow);
@@ -90,7 +93,10 @@ fn patterns_with_a_slash_match_canonical_and_project_paths() {
 
 #[test]
 fn everything_but_star_and_question_mark_is_literal() {
-    let rules = table(&[("read", nested(&[("a[1]{x,y}!.txt", Decision::Deny), ("?.c", Decision::Deny)]))]);
+    let rules = table(&[(
+        "read",
+        nested(&[("a[1]{x,y}!.txt", Decision::Deny), ("?.c", Decision::Deny)]),
+    )]);
     assert_eq!(decide(&rules, "/p/a[1]{x,y}!.txt"), Decision::Deny);
     assert_eq!(decide(&rules, "/p/a1x!.txt"), Decision::Allow);
     assert_eq!(decide(&rules, "/p/漢.c"), Decision::Deny);
@@ -99,7 +105,10 @@ fn everything_but_star_and_question_mark_is_literal() {
 
 #[test]
 fn without_a_resource_only_the_catch_all_pattern_counts() {
-    let rules = table(&[("read", nested(&[("a", Decision::Allow), ("*", Decision::Ask)]))]);
+    let rules = table(&[(
+        "read",
+        nested(&[("a", Decision::Allow), ("*", Decision::Ask)]),
+    )]);
     assert_eq!(rules.evaluate("read", None).decision, Decision::Ask);
 }
 

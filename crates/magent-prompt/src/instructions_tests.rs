@@ -56,7 +56,10 @@ fn nested_instructions_follow_the_root_in_order_and_once() {
         .collect();
     assert!(places.is_sorted());
     assert_eq!(text.matches("b rules").count(), 1);
-    assert!(text.contains("## a/b/AGENTS.md (applies to a/b/)"), "{text}");
+    assert!(
+        text.contains("## a/b/AGENTS.md (applies to a/b/)"),
+        "{text}"
+    );
     assert!(!text.contains("unrelated"));
 }
 

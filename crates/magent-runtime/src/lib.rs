@@ -1,1 +1,46 @@
-//! placeholder
+//! The runtime: everything that happens between a prompt and its answer.
+//!
+//! This crate owns the registry of live sessions, the queue, the turn loop with its
+//! epochs and request builder, the orchestrator of tool calls, approvals, the audit,
+//! and the calls of the core to Emacs.  It must never know a user interface's protocol
+//! or a provider's format, and nothing in it waits on the thread of Emacs.
+
+#![forbid(unsafe_code)]
+
+mod agents;
+mod approval;
+mod audit;
+mod batch;
+mod builder;
+mod bus;
+mod calls;
+mod config;
+mod drive;
+mod error;
+mod host;
+mod live;
+mod models;
+mod orchestrator;
+mod queue;
+mod replay;
+mod runtime;
+mod sample;
+mod session;
+mod submission;
+mod turn;
+mod turn_context;
+
+pub use agents::{AgentRegistry, builtin_agents};
+pub use approval::{ApprovalDecision, ApprovalMode};
+pub use audit::{AuditRecord, AuditTarget};
+pub use bus::{Observer, ObserverId};
+pub use config::{ReasoningDisplay, RuntimeConfig};
+pub use error::RuntimeError;
+pub use host::{HostBridge, HostRequest, HostSink};
+pub use magent_tools::{Catalog, clip_lines};
+pub use models::{ModelCatalog, ModelChoice};
+pub use runtime::{
+    AuthorityRow, Runtime, RuntimePorts, SessionInfo, SessionListing, SessionOptions,
+};
+pub use session::ReplayEntry;
+pub use submission::{SubmitRequest, Submitted, ToolSelection};

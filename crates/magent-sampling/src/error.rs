@@ -95,9 +95,8 @@ impl ProviderError {
 
     /// The failure as people are told it.
     pub fn to_failure(&self, backend: &str, model: &str) -> Failure {
-        let failure = |code: &str, message: String| {
-            Failure::new(FailureKind::Provider, code, message)
-        };
+        let failure =
+            |code: &str, message: String| Failure::new(FailureKind::Provider, code, message);
         match self {
             Self::Unreachable { host, .. } => failure("unreachable", format!("{self}."))
                 .with_hint(format!(
@@ -180,7 +179,11 @@ fn sentence(text: &str) -> String {
     let mut characters = text.chars();
     if let Some(first) = characters.next() {
         // A host name keeps its case.
-        if text.split_whitespace().next().is_some_and(|word| word.contains('.')) {
+        if text
+            .split_whitespace()
+            .next()
+            .is_some_and(|word| word.contains('.'))
+        {
             out.push(first);
         } else {
             out.extend(first.to_uppercase());

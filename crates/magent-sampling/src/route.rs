@@ -78,7 +78,11 @@ impl Route {
 
     /// The host and port for messages, without user, path or query.
     pub fn host(&self) -> String {
-        let rest = self.url.reveal().split_once("://").map_or("", |(_, rest)| rest);
+        let rest = self
+            .url
+            .reveal()
+            .split_once("://")
+            .map_or("", |(_, rest)| rest);
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
         let host = authority.rsplit('@').next().unwrap_or_default();
         if host.is_empty() {
@@ -123,7 +127,10 @@ mod tests {
     #[test]
     fn messages_name_the_host_and_never_what_may_be_secret() {
         let named = |url| route(url).host();
-        assert_eq!(named("https://u:p@api.x.com:8443/v1?key=k"), "api.x.com:8443");
+        assert_eq!(
+            named("https://u:p@api.x.com:8443/v1?key=k"),
+            "api.x.com:8443"
+        );
         assert_eq!(named("http://127.0.0.1:1/v1"), "127.0.0.1:1");
         assert_eq!(named("nonsense"), "the configured URL");
         assert!(!format!("{:?}", route("https://x/?key=abc")).contains("abc"));

@@ -26,7 +26,10 @@ fn data(text: &str) -> Vec<String> {
 fn fields_comments_and_line_ends_of_every_kind() {
     assert_eq!(data("data: a\n\ndata:b\n\n"), ["a", "b"]);
     assert_eq!(data("data: a\r\n\r\ndata: b\r\r"), ["a", "b"]);
-    assert_eq!(data(": ping\n\n: ping\ndata: a\n: x\ndata: b\n\n"), ["a\nb"]);
+    assert_eq!(
+        data(": ping\n\n: ping\ndata: a\n: x\ndata: b\n\n"),
+        ["a\nb"]
+    );
     assert_eq!(data("\u{feff}data: a\n\n"), ["a"]);
     assert_eq!(data("id: 1\nretry: 5\ndata\n\n"), [""]);
     assert_eq!(data("data:  two spaces\n\n"), [" two spaces"]);

@@ -48,8 +48,10 @@ impl ChatStream {
             middle += 1;
         }
         let (head, tail) = text.split_at(middle);
-        self.delta(&json!({"tool_calls": [{"index": index, "id": id, "type": "function",
-            "function": {"name": name, "arguments": head}}]}))
+        self.delta(
+            &json!({"tool_calls": [{"index": index, "id": id, "type": "function",
+            "function": {"name": name, "arguments": head}}]}),
+        )
         .delta(&json!({"tool_calls": [{"index": index, "function": {"arguments": tail}}]}))
     }
 

@@ -129,9 +129,7 @@ impl PromptInput {
 }
 
 fn short_name(uri: &str) -> &str {
-    uri.rsplit('/')
-        .find(|part| !part.is_empty())
-        .unwrap_or(uri)
+    uri.rsplit('/').find(|part| !part.is_empty()).unwrap_or(uri)
 }
 
 #[cfg(test)]
@@ -156,10 +154,7 @@ mod tests {
                 },
             ],
         };
-        assert_eq!(
-            input.display_text(),
-            "explain\n\n[Attached: a.rs, big.log]"
-        );
+        assert_eq!(input.display_text(), "explain\n\n[Attached: a.rs, big.log]");
         assert_eq!(
             input.model_text(),
             "explain\n\n[begin attached resource file:///p/a.rs (text/rust)]\nfn a() {}\n\

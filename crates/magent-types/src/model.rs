@@ -94,7 +94,10 @@ impl DurableRoute {
         object.insert("model".into(), self.model.clone().into());
         object.insert("temperature".into(), self.params.temperature.into());
         object.insert("top-p".into(), self.params.top_p.into());
-        object.insert("effort".into(), self.params.effort.map(Effort::as_str).into());
+        object.insert(
+            "effort".into(),
+            self.params.effort.map(Effort::as_str).into(),
+        );
         object.insert("thinking".into(), self.params.thinking.as_str().into());
         Value::Object(object)
     }

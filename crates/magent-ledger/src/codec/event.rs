@@ -17,10 +17,7 @@ pub fn encode_event(event: &Event) -> Value {
     object.insert("turn-id".into(), turn_id.into());
     let item_id = event.item_id.as_ref().map(ItemId::as_str);
     object.insert("item-id".into(), item_id.into());
-    object.insert(
-        "payload".into(),
-        Value::Object(encode_payload(&event.kind)),
-    );
+    object.insert("payload".into(), Value::Object(encode_payload(&event.kind)));
     object.insert("created-at".into(), event.created_at.into());
     Value::Object(object)
 }

@@ -212,6 +212,8 @@ fn decode_list<T>(
     values
         .into_iter()
         .enumerate()
-        .map(|(index, value)| decode(value).map_err(|error| error.below(&format!("{key}[{index}]"))))
+        .map(|(index, value)| {
+            decode(value).map_err(|error| error.below(&format!("{key}[{index}]")))
+        })
         .collect()
 }

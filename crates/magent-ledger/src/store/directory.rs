@@ -39,6 +39,22 @@ impl SessionDirectory {
         list::list(&self.scope_directory(scope), &self.headers)
     }
 
+    /// Lists the saved sessions of every project and of none, newest first.
+    pub fn list_all(&self) -> Vec<SessionSummary> {
+        let projects = fs::read_dir(self.root.join("projects"));
+        let folders = projects
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .chain([self.scope_directory(&Scope::Global)]);
+        let mut sessions: Vec<SessionSummary> = folders
+            .flat_map(|folder| list::list(&folder, &self.headers))
+            .collect();
+        list::sort(&mut sessions);
+        sessions
+    }
+
     /// Whether a session of this scope is saved.
     pub fn exists(&self, scope: &Scope, id: &SessionId) -> bool {
         SessionId::is_legal(id.as_str())

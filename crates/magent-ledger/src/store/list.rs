@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use magent_types::{SessionId, UnixSeconds};
+use magent_types::{Scope, SessionId, UnixSeconds};
 
 use super::{SessionFiles, SessionLock, load};
 use crate::SessionHeader;
@@ -16,6 +16,8 @@ use crate::SessionHeader;
 pub struct SessionSummary {
     /// Its id.
     pub id: SessionId,
+    /// Where it belongs, if its header can be read.
+    pub scope: Option<Scope>,
     /// Its title, if it has one.
     pub title: Option<String>,
     /// When its files last changed.
@@ -57,13 +59,18 @@ pub(super) fn list(
     for lock in locks {
         note_holder(&lock, &mut sessions);
     }
+    sort(&mut sessions);
+    sessions
+}
+
+/// Newest first.
+pub(super) fn sort(sessions: &mut [SessionSummary]) {
     sessions.sort_by(|left, right| {
         right
             .updated_at
             .total_cmp(&left.updated_at)
             .then_with(|| right.id.cmp(&left.id))
     });
-    sessions
 }
 
 fn summarize(
@@ -100,6 +107,7 @@ fn summarize(
     Some(match header {
         Ok(header) => SessionSummary {
             id,
+            scope: Some(header.scope.clone()),
             title: header.display_title().map(str::to_owned),
             updated_at,
             holder: None,
@@ -107,6 +115,7 @@ fn summarize(
         },
         Err(problem) => SessionSummary {
             id,
+            scope: None,
             title: None,
             updated_at,
             holder: None,

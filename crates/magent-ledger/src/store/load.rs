@@ -60,8 +60,11 @@ pub(super) fn load(
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             snapshot_before(&events, scope, id).ok_or_else(|| {
-                ShapeError::new("", "is missing and the log does not reach back to the start")
-                    .in_file(&files.snapshot)
+                ShapeError::new(
+                    "",
+                    "is missing and the log does not reach back to the start",
+                )
+                .in_file(&files.snapshot)
             })?
         }
         Err(error) => return Err(LedgerError::io(&files.snapshot, error)),
@@ -98,7 +101,8 @@ pub(super) fn read_header(path: &Path, id: &SessionId) -> Result<SessionHeader, 
 }
 
 fn parse(bytes: &[u8]) -> Result<Value, ShapeError> {
-    serde_json::from_slice(bytes).map_err(|error| ShapeError::new("", format!("is not JSON: {error}")))
+    serde_json::from_slice(bytes)
+        .map_err(|error| ShapeError::new("", format!("is not JSON: {error}")))
 }
 
 fn read_log(path: &Path) -> Result<(Vec<Event>, LoadReport), LedgerError> {
@@ -141,11 +145,7 @@ fn snapshot_before(events: &[Event], scope: &Scope, id: &SessionId) -> Option<Sn
 }
 
 /// Events must follow each other and the snapshot without a gap.
-fn check_sequence(
-    snapshot: &Snapshot,
-    events: &[Event],
-    path: &Path,
-) -> Result<(), LedgerError> {
+fn check_sequence(snapshot: &Snapshot, events: &[Event], path: &Path) -> Result<(), LedgerError> {
     let mut expected: Option<u64> = None;
     for (index, event) in events.iter().enumerate() {
         let gap = match expected {

@@ -34,7 +34,12 @@ fn child_writes_until_killed() {
     };
     let mut number = completed(&ledger);
     loop {
-        whole_turn(&mut ledger, &format!("prompt {number}"), &"text ".repeat(400), 2.0);
+        whole_turn(
+            &mut ledger,
+            &format!("prompt {number}"),
+            &"text ".repeat(400),
+            2.0,
+        );
         assert_eq!(save(&session, &mut ledger), SaveOutcome::Saved);
         number += 1;
         let mut out = std::io::stdout();
@@ -88,7 +93,10 @@ fn every_acknowledged_turn_survives_a_kill() {
             Ok(loaded) => {
                 let there = completed(&loaded.ledger);
                 let needed = acknowledged.unwrap_or(total);
-                assert!(there >= needed, "{there} of {needed} turns in round {round}");
+                assert!(
+                    there >= needed,
+                    "{there} of {needed} turns in round {round}"
+                );
                 assert_eq!(directory.list(&project()).len(), 1);
                 total = there;
             }

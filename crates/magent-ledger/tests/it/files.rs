@@ -154,16 +154,28 @@ fn unknown_fields_and_other_versions_are_refused_by_name() {
     saved_session(&directory, "s", 1);
     let header = file(&directory, "s.json");
     let good = fs::read_to_string(&header).unwrap();
-    let load = || directory.load(&project(), &SessionId::new("s")).unwrap_err();
+    let load = || {
+        directory
+            .load(&project(), &SessionId::new("s"))
+            .unwrap_err()
+    };
     let check = |from: &str, to: &str, expected: &str| {
         fs::write(&header, good.replace(from, to)).unwrap();
         let error = load().to_string();
         assert!(error.contains(expected), "{error}");
     };
-    check("\"agent-jobs\"", "\"extra\":1,\"agent-jobs\"", "field extra");
+    check(
+        "\"agent-jobs\"",
+        "\"extra\":1,\"agent-jobs\"",
+        "field extra",
+    );
     check("\"id\":\"s\"", "\"id\":\"t\"", "field id");
     check("\"agent-jobs\":[],", "", "field agent-jobs");
-    check("\"schema-version\":8", "\"schema-version\":9", "schema 9 is not supported");
+    check(
+        "\"schema-version\":8",
+        "\"schema-version\":9",
+        "schema 9 is not supported",
+    );
     fs::write(&header, good.replace("version\":8", "version\":5")).unwrap();
     assert!(matches!(load(), LedgerError::Version { .. }));
     fs::write(&header, &good).unwrap();
@@ -197,10 +209,15 @@ fn lists_show_one_scope_only_and_follow_changes() {
         Err(LedgerError::NotFound(_))
     ));
     assert_eq!(directory.list(&project())[0].title, None);
+    assert_eq!(directory.list_all().len(), 1);
+    assert_eq!(directory.list_all()[0].scope, Some(project()));
     edit(&file(&directory, "s.json"), |text| {
         text.replace("\"scope\"", "\"title\":\"A title\",\"scope\"")
     });
-    assert_eq!(directory.list(&project())[0].title.as_deref(), Some("A title"));
+    assert_eq!(
+        directory.list(&project())[0].title.as_deref(),
+        Some("A title")
+    );
     fs::remove_file(file(&directory, "s.json")).unwrap();
     assert_eq!(directory.list(&project()), []);
 }
@@ -224,7 +241,10 @@ fn a_missing_snapshot_is_rebuilt_from_a_whole_log_or_refused() {
     let loaded = directory.load(&project(), &"s".into()).unwrap();
     assert_eq!(as_json(&loaded.ledger), as_json(&ledger));
     edit(&file(&directory, "s.jsonl"), |text| {
-        text.lines().skip(2).map(|line| format!("{line}\n")).collect()
+        text.lines()
+            .skip(2)
+            .map(|line| format!("{line}\n"))
+            .collect()
     });
     let error = directory.load(&project(), &"s".into()).unwrap_err();
     assert!(error.to_string().contains("s.snapshot"), "{error}");
@@ -264,7 +284,10 @@ fn a_second_holder_is_refused_and_told_who_has_it() {
         Err(LedgerError::Locked { holder }) => assert_eq!(holder, "Emacs 1"),
         other => panic!("{other:?}"),
     }
-    assert_eq!(directory.list(&project())[0].holder.as_deref(), Some("Emacs 1"));
+    assert_eq!(
+        directory.list(&project())[0].holder.as_deref(),
+        Some("Emacs 1")
+    );
     drop(lock);
     assert_eq!(directory.list(&project())[0].holder, None);
     directory.lock(&project(), &"s".into(), "Emacs 2").unwrap();
@@ -286,9 +309,15 @@ fn a_failing_disk_is_reported_and_loses_nothing() {
     let (mut ledger, first) = fresh("s");
     let session = open_new(&writer, &directory, "s", first);
     whole_turn(&mut ledger, "one", "two", 1.0);
-    assert!(matches!(save(&session, &mut ledger), SaveOutcome::Pending(_)));
+    assert!(matches!(
+        save(&session, &mut ledger),
+        SaveOutcome::Pending(_)
+    ));
     whole_turn(&mut ledger, "three", "four", 2.0);
-    assert!(matches!(save(&session, &mut ledger), SaveOutcome::Pending(_)));
+    assert!(matches!(
+        save(&session, &mut ledger),
+        SaveOutcome::Pending(_)
+    ));
     fs::remove_file(&blocker).unwrap();
     whole_turn(&mut ledger, "five", "six", 3.0);
     assert_eq!(save(&session, &mut ledger), SaveOutcome::Saved);

@@ -19,7 +19,10 @@ fn a_turn_goes_from_queued_to_completed_and_the_thread_follows() {
     );
     assert_eq!(ledger.thread().status, ThreadStatus::Idle);
     assert_eq!(ledger.thread().preview.as_deref(), Some("hello"));
-    assert_eq!(ledger.thread().turn(&turn).unwrap().status, TurnStatus::Queued);
+    assert_eq!(
+        ledger.thread().turn(&turn).unwrap().status,
+        TurnStatus::Queued
+    );
     ledger.start_turn(&turn, 3.0);
     assert_eq!(ledger.thread().status, ThreadStatus::Active);
     say(&mut ledger, &turn, "hi there", 3.5);
@@ -85,7 +88,10 @@ fn a_restart_ends_what_was_under_way() {
     assert!(ledger.reconcile_after_restart(9.0));
     let thread = ledger.thread();
     assert_eq!(thread.status, ThreadStatus::Idle);
-    assert_eq!(thread.turn(&running).unwrap().status, TurnStatus::Interrupted);
+    assert_eq!(
+        thread.turn(&running).unwrap().status,
+        TurnStatus::Interrupted
+    );
     assert_eq!(
         thread.turn(&running).unwrap().items[1].status,
         ItemStatus::Cancelled

@@ -1,6 +1,8 @@
 //! Replaying the journal gives the state again, whatever happened.
 
-use magent_ledger::{Ledger, NewTurn, decode_event, decode_snapshot, encode_event, encode_snapshot};
+use magent_ledger::{
+    Ledger, NewTurn, decode_event, decode_snapshot, encode_event, encode_snapshot,
+};
 use magent_types::{Item, ItemStatus, ItemType, TurnStatus};
 use proptest::prelude::*;
 use serde_json::{Value, json};

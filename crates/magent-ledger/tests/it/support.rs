@@ -6,7 +6,9 @@ use magent_ledger::{
     Ledger, NewTurn, OpenFrom, SaveOutcome, SessionDirectory, SessionHeader, SessionWriter,
     Snapshot, StoreWriter,
 };
-use magent_types::{Item, ItemStatus, ItemType, Role, Scope, SessionId, Thread, TurnId, TurnStatus};
+use magent_types::{
+    Item, ItemStatus, ItemType, Role, Scope, SessionId, Thread, TurnId, TurnStatus,
+};
 use serde_json::{Value, json};
 
 /// The scope of every test session.
@@ -100,7 +102,12 @@ pub(crate) fn saved_session(directory: &SessionDirectory, id: &str, turns: usize
     let session = open_new(&writer, directory, id, first);
     for number in 0..turns {
         let now = 10.0 + number as f64;
-        whole_turn(&mut ledger, &format!("prompt {number} 漢"), "answer 🚀", now);
+        whole_turn(
+            &mut ledger,
+            &format!("prompt {number} 漢"),
+            "answer 🚀",
+            now,
+        );
     }
     assert_eq!(save(&session, &mut ledger), SaveOutcome::Saved);
     assert!(writer.stop(std::time::Duration::from_secs(5)));

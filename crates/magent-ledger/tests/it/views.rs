@@ -56,13 +56,21 @@ fn an_interrupted_call_is_told_as_unknown_and_a_dropped_turn_not_at_all() {
     tool.status = ItemStatus::InProgress;
     tool.name = Some("bash".into());
     ledger.start_item(tool, 1.0);
-    ledger.end_turn(&first, TurnStatus::Interrupted, json!({"message": "stop"}), 2.0);
+    ledger.end_turn(
+        &first,
+        TurnStatus::Interrupted,
+        json!({"message": "stop"}),
+        2.0,
+    );
     let (dropped, _) = ledger.queue_turn(NewTurn::default(), 2.0);
     ledger.end_turn(&dropped, TurnStatus::Dropped, json!(null), 2.5);
     let current = running_turn(&mut ledger, "two", 3.0);
     let texts = texts(&conversation(ledger.thread(), &current, ALL));
     assert_eq!(texts.len(), 3);
-    assert!(texts[1].contains("Whether it took effect is unknown"), "{texts:?}");
+    assert!(
+        texts[1].contains("Whether it took effect is unknown"),
+        "{texts:?}"
+    );
 }
 
 #[test]

@@ -75,8 +75,8 @@ fn tls(ca_bundle: Option<&str>) -> Result<ClientConfig, ProviderError> {
         let unusable = |problem: String| {
             ProviderError::Route(format!("The CA bundle {path} cannot be used: {problem}."))
         };
-        let certificates = CertificateDer::pem_file_iter(path)
-            .map_err(|error| unusable(error.to_string()))?;
+        let certificates =
+            CertificateDer::pem_file_iter(path).map_err(|error| unusable(error.to_string()))?;
         for certificate in certificates {
             let certificate = certificate.map_err(|error| unusable(error.to_string()))?;
             // One certificate that is not an authority spoils no other.

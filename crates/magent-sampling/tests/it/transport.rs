@@ -88,9 +88,15 @@ async fn a_stream_is_read_and_the_key_sent() {
     let (events, result) = sample(&route(&server.url()), Duration::from_secs(5), &cancel).await;
     result.unwrap();
     assert_eq!(said(&events), "hi 漢");
-    assert_eq!(events.last(), Some(&ModelEvent::Completed(StopReason::EndTurn)));
+    assert_eq!(
+        events.last(),
+        Some(&ModelEvent::Completed(StopReason::EndTurn))
+    );
     let request = &server.requests()[0];
-    assert_eq!(request.header("authorization"), Some("Bearer sk-very-secret-key"));
+    assert_eq!(
+        request.header("authorization"),
+        Some("Bearer sk-very-secret-key")
+    );
     assert_eq!(request.messages()[0]["content"], "héllo");
 }
 
@@ -122,18 +128,23 @@ async fn one_json_body_where_a_stream_was_asked_for_is_read() {
 async fn refusals_are_told_with_status_message_and_hint_and_without_the_key() {
     let cases = [
         (
-            Reply::json(401, &json!({"error": {"message": format!("bad key {KEY}"), "code": "invalid_api_key"}})),
+            Reply::json(
+                401,
+                &json!({"error": {"message": format!("bad key {KEY}"), "code": "invalid_api_key"}}),
+            ),
             "unauthorized",
             "HTTP 401, invalid_api_key",
         ),
         (
-            Reply::json(429, &json!({"error": {"message": "slow down"}})).header("Retry-After", "7"),
+            Reply::json(429, &json!({"error": {"message": "slow down"}}))
+                .header("Retry-After", "7"),
             "rate-limited",
             "Slow down.",
         ),
         (
             Reply::new(500, "text/html").step(Step::Send(
-                format!("<html><head><title>Oops</title></head>Authorization: Bearer {KEY}</html>").into_bytes(),
+                format!("<html><head><title>Oops</title></head>Authorization: Bearer {KEY}</html>")
+                    .into_bytes(),
             )),
             "server-error",
             "a web page titled \"Oops\"",
@@ -143,9 +154,16 @@ async fn refusals_are_told_with_status_message_and_hint_and_without_the_key() {
             "not-found",
             "No such model.",
         ),
-        (Reply::new(503, "text/plain"), "server-error", "No further information."),
         (
-            Reply::json(400, &json!([{"error": {"message": "array", "status": "INVALID"}}])),
+            Reply::new(503, "text/plain"),
+            "server-error",
+            "No further information.",
+        ),
+        (
+            Reply::json(
+                400,
+                &json!([{"error": {"message": "array", "status": "INVALID"}}]),
+            ),
             "http-error",
             "HTTP 400, INVALID",
         ),
@@ -157,7 +175,10 @@ async fn refusals_are_told_with_status_message_and_hint_and_without_the_key() {
         let text = failure.full_text();
         assert!(text.to_lowercase().contains(&part.to_lowercase()), "{text}");
         assert!(failure.hint.is_some());
-        assert!(!text.contains(KEY) && !format!("{failure:?}").contains(KEY), "{text}");
+        assert!(
+            !text.contains(KEY) && !format!("{failure:?}").contains(KEY),
+            "{text}"
+        );
     }
 }
 
@@ -213,7 +234,10 @@ async fn silence_ends_the_request_and_keep_alives_do_not_count_as_silence() {
     let limit = Duration::from_millis(200);
     let (events, result) = sample(&route(&server.url()), limit, &cancel).await;
     assert_eq!(said(&events), "a");
-    assert!(matches!(result, Err(ProviderError::Silent { .. })), "{result:?}");
+    assert!(
+        matches!(result, Err(ProviderError::Silent { .. })),
+        "{result:?}"
+    );
 
     let mut slow = Reply::new(200, "text/event-stream");
     for _ in 0..6 {
@@ -232,9 +256,15 @@ async fn silence_ends_the_request_and_keep_alives_do_not_count_as_silence() {
 async fn a_page_or_an_empty_body_is_no_answer() {
     let page = Reply::new(200, "text/html").step(Step::Send(b"<html>login</html>".to_vec()));
     let (_, result) = answer(page).await;
-    assert!(matches!(result, Err(ProviderError::Protocol { .. })), "{result:?}");
+    assert!(
+        matches!(result, Err(ProviderError::Protocol { .. })),
+        "{result:?}"
+    );
     let (_, result) = answer(Reply::new(200, "application/json")).await;
-    assert!(matches!(result, Err(ProviderError::Protocol { .. })), "{result:?}");
+    assert!(
+        matches!(result, Err(ProviderError::Protocol { .. })),
+        "{result:?}"
+    );
 }
 
 #[tokio::test]
@@ -269,6 +299,9 @@ async fn routes_that_cannot_work_are_refused_before_anything_is_sent() {
         let Err(ProviderError::Route(problem)) = result else {
             panic!("{result:?}");
         };
-        assert!(problem.contains("Mock") && !problem.contains("secret"), "{problem}");
+        assert!(
+            problem.contains("Mock") && !problem.contains("secret"),
+            "{problem}"
+        );
     }
 }

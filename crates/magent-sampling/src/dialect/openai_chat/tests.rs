@@ -105,7 +105,11 @@ fn text_and_usage() {
     };
     assert_eq!(
         events.unwrap(),
-        [text("héllo 漢"), ModelEvent::Usage(usage), end(StopReason::EndTurn)]
+        [
+            text("héllo 漢"),
+            ModelEvent::Usage(usage),
+            end(StopReason::EndTurn)
+        ]
     );
 }
 
@@ -240,7 +244,10 @@ fn a_stream_without_any_end_is_truncated_and_its_half_call_never_given() {
         r#"{"choices":[{"delta":{"content":"par"}}]}"#,
         r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"a\""}}]}}]}"#,
     ]);
-    assert!(matches!(error, Err(ProviderError::Truncated { .. })), "{error:?}");
+    assert!(
+        matches!(error, Err(ProviderError::Truncated { .. })),
+        "{error:?}"
+    );
     assert!(matches!(decode(&[]), Err(ProviderError::Truncated { .. })));
 }
 
@@ -256,10 +263,15 @@ fn an_error_inside_the_stream_is_an_error() {
     assert_eq!(message(&[nested]).0, "overloaded");
     assert_eq!(message(&[said, nested, "[DONE]"]).1.unwrap(), "529");
     let flat = r#"{"object":"error","message":"bad model","type":"NotFound"}"#;
-    assert_eq!(message(&[said, flat]), ("bad model".into(), Some("NotFound".into())));
+    assert_eq!(
+        message(&[said, flat]),
+        ("bad model".into(), Some("NotFound".into()))
+    );
     assert_eq!(message(&[r#"{"error":"plain"}"#]).0, "plain");
     let named = decode_bytes(&[b"event: error\ndata: upstream gone\n\n"]);
-    assert!(matches!(named, Err(ProviderError::Reported { message, .. }) if message == "upstream gone"));
+    assert!(
+        matches!(named, Err(ProviderError::Reported { message, .. }) if message == "upstream gone")
+    );
 }
 
 #[test]
@@ -301,9 +313,8 @@ fn stop_reasons() {
     assert_eq!(stop("length"), end(StopReason::MaxTokens));
     assert_eq!(stop("content_filter"), end(StopReason::Refusal));
     assert_eq!(stop("weird"), end(StopReason::Other("weird".into())));
-    let refused = decode(&[
-        r#"{"choices":[{"delta":{"refusal":"I cannot"},"finish_reason":"stop"}]}"#,
-    ]);
+    let refused =
+        decode(&[r#"{"choices":[{"delta":{"refusal":"I cannot"},"finish_reason":"stop"}]}"#]);
     assert_eq!(
         refused.unwrap(),
         [text("I cannot"), end(StopReason::Refusal)]
@@ -329,7 +340,9 @@ fn a_whole_body_is_decoded_like_a_stream() {
         {"id": "a", "function": {"name": "f", "arguments": "{}"}}]}, "finish_reason": "tool_calls"}],
         "usage": {"prompt_tokens": 1, "completion_tokens": 2}});
     let mut out = Vec::new();
-    OpenAiChat.decode_body(&route("m"), &body, &mut out).unwrap();
+    OpenAiChat
+        .decode_body(&route("m"), &body, &mut out)
+        .unwrap();
     assert_eq!(out[1], call("a", "f", "{}"));
     let mut out = Vec::new();
     let empty = OpenAiChat.decode_body(&route("m"), &json!({"x": 1}), &mut out);
@@ -395,7 +408,10 @@ fn samples_become_one_message_each_and_a_prefix_of_the_next_request() {
     );
     conversation.extend([ConversationEntry::SampleStart, exchange("c", "three")]);
     let second = OpenAiChat.encode(&route("m"), &request(conversation));
-    let (first, second) = (first["messages"].to_string(), second["messages"].to_string());
+    let (first, second) = (
+        first["messages"].to_string(),
+        second["messages"].to_string(),
+    );
     assert!(second.starts_with(first.trim_end_matches(']')), "{second}");
 }
 

@@ -1,0 +1,86 @@
+//! Slash commands that the core answers by itself, without a model.
+
+use std::fmt::Write;
+
+use agent_client_protocol_schema::v1::{AvailableCommand, AvailableCommandsUpdate, SessionUpdate};
+use magent_runtime::{AuthorityRow, SessionOptions};
+use magent_types::{ApprovalPolicy, SessionId};
+
+/// The commands, in the order in which they are offered.
+const COMMANDS: [(&str, &str); 1] = [("authority", "Show what the agent may do here, and why")];
+
+/// The list for the client's completion.
+pub(crate) fn available() -> SessionUpdate {
+    let commands = COMMANDS
+        .iter()
+        .map(|(name, description)| AvailableCommand::new(*name, *description))
+        .collect();
+    SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(commands))
+}
+
+/// The command that a prompt begins with; text that begins with any other slash is an
+/// ordinary prompt.
+pub(crate) fn command_of(words: &str) -> Option<&'static str> {
+    let rest = words.strip_prefix('/')?;
+    let name = rest.split_whitespace().next()?;
+    COMMANDS
+        .iter()
+        .map(|(known, _)| *known)
+        .find(|known| *known == name)
+}
+
+/// The report of `/authority`, as Markdown.
+pub(crate) fn authority_report(
+    session: &SessionId,
+    options: &SessionOptions,
+    rows: &[AuthorityRow],
+) -> String {
+    let mut text = format!("Agent **{}**, session {session}\n\n", options.agent);
+    text.push_str(
+        "| tool | key | decision | shown | approval | why |\n|---|---|---|---|---|---|\n",
+    );
+    for row in rows {
+        let decision = row
+            .decision
+            .map_or("disabled", |decision| decision.as_str());
+        let shown = if row.exposed { "yes" } else { "no" };
+        let approval = match row.approval {
+            ApprovalPolicy::Normal => "normal",
+            ApprovalPolicy::OnceOnly => "once-only",
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "| {} | {} | {decision} | {shown} | {approval} | {} |",
+            row.tool, row.permission_key, row.explanation
+        );
+    }
+    let mut keys: Vec<&str> = Vec::new();
+    for row in rows.iter().filter(|row| !row.patterns.is_empty()) {
+        if keys.contains(&row.permission_key) {
+            continue;
+        }
+        keys.push(row.permission_key);
+        let patterns: Vec<String> = row
+            .patterns
+            .iter()
+            .map(|(pattern, decision)| format!("`{pattern}` {}", decision.as_str()))
+            .collect();
+        let _ = write!(text, "\n{}: {}", row.permission_key, patterns.join(", "));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_known_commands_are_commands() {
+        assert_eq!(command_of("/authority"), Some("authority"));
+        assert_eq!(command_of("/authority now\nplease"), Some("authority"));
+        assert_eq!(command_of("/unknown text"), None);
+        assert_eq!(command_of("/"), None);
+        assert_eq!(command_of("say /authority"), None);
+    }
+}

@@ -1,0 +1,112 @@
+//! What a client sends, in the runtime's terms.
+
+use std::path::{Path, PathBuf};
+
+use agent_client_protocol_schema::v1::{ContentBlock, EmbeddedResourceResource, Error};
+use magent_types::{PromptBlock, PromptInput, Scope};
+
+use crate::error::bad_params;
+
+/// The scope of a working directory: a project whose root it is.  A local directory is
+/// named canonically; a remote one by its text alone, so that nothing is asked of the
+/// remote host.
+pub(crate) fn scope_of(cwd: &Path) -> Result<Scope, Error> {
+    let text = cwd
+        .to_str()
+        .ok_or_else(|| bad_params("cwd is not UTF-8."))?
+        .to_owned();
+    let trimmed = match text.trim_end_matches('/') {
+        "" => "/".to_owned(),
+        trimmed => trimmed.to_owned(),
+    };
+    let remote = Scope::Project(trimmed);
+    if remote.is_remote() {
+        return Ok(remote);
+    }
+    if !cwd.is_absolute() {
+        return Err(bad_params(format!("cwd is not absolute: {text}.")));
+    }
+    let canonical: PathBuf = cwd
+        .canonicalize()
+        .map_err(|error| bad_params(format!("cwd {text} cannot be used: {error}.")))?;
+    if !canonical.is_dir() {
+        return Err(bad_params(format!("cwd {text} is not a directory.")));
+    }
+    match canonical.to_str() {
+        Some(root) => Ok(Scope::Project(root.to_owned())),
+        None => Err(bad_params("cwd is not UTF-8.")),
+    }
+}
+
+/// The user's prompt.
+pub(crate) fn prompt_of(blocks: Vec<ContentBlock>) -> Result<PromptInput, Error> {
+    let blocks = blocks
+        .into_iter()
+        .map(prompt_block)
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(PromptInput { blocks })
+}
+
+fn prompt_block(block: ContentBlock) -> Result<PromptBlock, Error> {
+    match block {
+        ContentBlock::Text(text) => Ok(PromptBlock::Text(text.text)),
+        ContentBlock::ResourceLink(link) => Ok(PromptBlock::ResourceLink {
+            uri: link.uri,
+            name: link.name,
+            mime_type: link.mime_type,
+            size: link.size,
+        }),
+        ContentBlock::Resource(resource) => match resource.resource {
+            EmbeddedResourceResource::TextResourceContents(text) => Ok(PromptBlock::Resource {
+                uri: text.uri,
+                mime_type: text.mime_type,
+                text: text.text,
+            }),
+            EmbeddedResourceResource::BlobResourceContents(blob) => Err(bad_params(format!(
+                "The attachment {} is binary, which is not supported; attach a text file.",
+                blob.uri
+            ))),
+            _ => Err(bad_params("This kind of attachment is not supported.")),
+        },
+        ContentBlock::Image(_) => Err(bad_params("Images in prompts are not supported.")),
+        ContentBlock::Audio(_) => Err(bad_params("Audio in prompts is not supported.")),
+        _ => Err(bad_params("This kind of content is not supported.")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn local_directories_are_canonical_and_remote_ones_only_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = folder.path().canonicalize().unwrap();
+        let link = real.join("link");
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        assert_eq!(
+            scope_of(&link).unwrap(),
+            Scope::Project(real.to_str().unwrap().into())
+        );
+        assert_eq!(
+            scope_of(Path::new("/ssh:nowhere.invalid:/srv/app/")).unwrap(),
+            Scope::Project("/ssh:nowhere.invalid:/srv/app".into())
+        );
+        for bad in ["relative", "/no/such/directory", "/etc/hosts"] {
+            assert!(scope_of(Path::new(bad)).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn images_and_binaries_are_refused_by_name() {
+        let read = |value| {
+            let block: ContentBlock = serde_json::from_value(value).unwrap();
+            prompt_of(vec![block]).unwrap_err().message
+        };
+        let image = serde_json::json!({"type": "image", "data": "", "mimeType": "image/png"});
+        assert!(read(image).contains("Images"));
+        let blob = serde_json::json!({"type": "resource",
+            "resource": {"uri": "file:///a.bin", "blob": "AA=="}});
+        assert!(read(blob).contains("file:///a.bin"));
+    }
+}

@@ -1,0 +1,57 @@
+//! `initialize`.
+
+use std::sync::Arc;
+
+use agent_client_protocol_schema::ProtocolVersion;
+use agent_client_protocol_schema::v1::{
+    AgentCapabilities, Error, Implementation, InitializeRequest, InitializeResponse,
+    PromptCapabilities, SessionCapabilities, SessionCloseCapabilities, SessionListCapabilities,
+    SessionResumeCapabilities,
+};
+use serde_json::Value;
+
+use crate::connection::Connection;
+use crate::methods::{read, write};
+
+pub(crate) fn initialize(connection: &Arc<Connection>, params: Value) -> Result<Value, Error> {
+    let request: InitializeRequest = read(params)?;
+    let name = request.client_info.map(|client| client.name);
+    // ACP has no live output of the agent's own commands; agent-shell shows it in the way
+    // that other agents send it.
+    if name.as_deref() == Some("agent-shell") {
+        connection.projector.use_terminal_output();
+    }
+    let capabilities = AgentCapabilities::new()
+        .load_session(true)
+        .prompt_capabilities(PromptCapabilities::new().embedded_context(true))
+        .session_capabilities(
+            SessionCapabilities::new()
+                .list(SessionListCapabilities::new())
+                .resume(SessionResumeCapabilities::new())
+                .close(SessionCloseCapabilities::new()),
+        );
+    let info = Implementation::new("magent", env!("CARGO_PKG_VERSION")).title("Magent".to_owned());
+    let mut answer = write(
+        &InitializeResponse::new(ProtocolVersion::V1)
+            .agent_capabilities(capabilities)
+            .agent_info(info),
+    )?;
+    // Clients test for the presence of a capability, so what is not there is left out.
+    if let Some(capabilities) = answer.get_mut("agentCapabilities") {
+        drop_absent(capabilities);
+    }
+    Ok(answer)
+}
+
+fn drop_absent(value: &mut Value) {
+    if let Value::Object(object) = value {
+        object.values_mut().for_each(drop_absent);
+        object.retain(|key, value| {
+            *value != Value::Bool(false)
+                && !value.is_null()
+                // A group whose members are all absent says nothing.
+                && !(matches!(key.as_str(), "mcpCapabilities" | "auth")
+                    && value.as_object().is_some_and(serde_json::Map::is_empty))
+        });
+    }
+}

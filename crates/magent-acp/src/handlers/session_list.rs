@@ -1,0 +1,61 @@
+//! `session/list`.
+
+use std::sync::Arc;
+
+use agent_client_protocol_schema::v1::{
+    ListSessionsRequest, ListSessionsResponse, SessionInfo as AcpSessionInfo,
+};
+use magent_runtime::SessionListing;
+use magent_types::UnixSeconds;
+use serde_json::Value;
+
+use crate::connection::Connection;
+use crate::from_acp::scope_of;
+use crate::methods::{Handled, read, write};
+use crate::rpc::response;
+
+/// Answers from a task of its own: clients ask after every turn, and nothing else must
+/// wait for a directory to be read.
+pub(crate) fn session_list(connection: &Arc<Connection>, id: &Value, params: Value) -> Handled {
+    let request: ListSessionsRequest = match read(params) {
+        Ok(request) => request,
+        Err(error) => return Handled::Answer(Err(error)),
+    };
+    let connection = Arc::clone(connection);
+    let id = id.clone();
+    tokio::spawn(async move {
+        let scope = match request.cwd {
+            None => Ok(None),
+            Some(cwd) => tokio::task::spawn_blocking(move || scope_of(&cwd))
+                .await
+                .unwrap_or_else(|_| Err(crate::error::bad_params("cwd cannot be used.")))
+                .map(Some),
+        };
+        let answer = match scope {
+            Err(error) => Err(error),
+            Ok(scope) => {
+                let listed = connection.runtime.list_sessions(scope).await;
+                let sessions = listed.into_iter().map(session_info).collect();
+                write(&ListSessionsResponse::new(sessions))
+            }
+        };
+        connection.sender.message(response(id, answer));
+    });
+    Handled::Later
+}
+
+fn session_info(listing: SessionListing) -> AcpSessionInfo {
+    let cwd = listing.scope.root().unwrap_or("/").to_owned();
+    AcpSessionInfo::new(listing.id.to_string(), cwd)
+        .title(listing.title)
+        .updated_at(iso_time(listing.updated_at))
+}
+
+fn iso_time(seconds: UnixSeconds) -> Option<String> {
+    let format =
+        time::macros::format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]Z");
+    time::OffsetDateTime::from_unix_timestamp(seconds as i64)
+        .ok()?
+        .format(format)
+        .ok()
+}

@@ -1,0 +1,109 @@
+//! `session/new`, `session/load`, `session/resume` and `session/close`.
+
+use std::sync::Arc;
+
+use agent_client_protocol_schema::v1::{
+    CloseSessionRequest, CloseSessionResponse, Error, LoadSessionRequest, LoadSessionResponse,
+    NewSessionRequest, NewSessionResponse, SessionInfoUpdate, SessionUpdate,
+};
+use magent_runtime::SessionInfo;
+use magent_types::{Scope, SessionId};
+use serde_json::Value;
+
+use crate::commands;
+use crate::connection::Connection;
+use crate::error::runtime_error;
+use crate::from_acp::scope_of;
+use crate::methods::{read, write};
+use crate::outgoing::{Outgoing, session_update};
+use crate::to_acp::options::{config_options, modes};
+use crate::to_acp::replay::replay_updates;
+use crate::to_acp::updates::notice;
+
+pub(crate) async fn session_new(
+    connection: &Arc<Connection>,
+    params: Value,
+) -> Result<(Value, Vec<Outgoing>), Error> {
+    let request: NewSessionRequest = read(params)?;
+    let scope = scope(request.cwd).await?;
+    let info = connection
+        .runtime
+        .new_session(scope, &connection.config())
+        .map_err(|error| runtime_error(&error))?;
+    connection.bind(&info.id);
+    let answer = NewSessionResponse::new(info.id.to_string())
+        .modes(modes(&connection.runtime, &info.options))
+        .config_options(config_options(&connection.runtime, &info.options).await);
+    let then = after_opening(connection, &info, request.mcp_servers.len());
+    Ok((write(&answer)?, then))
+}
+
+/// Loads a session, showing its conversation again if `replay`.
+pub(crate) async fn session_load(
+    connection: &Arc<Connection>,
+    params: Value,
+    replay: bool,
+) -> Result<(Value, Vec<Outgoing>), Error> {
+    // Both requests have the same parameters.
+    let request: LoadSessionRequest = read(params)?;
+    let scope = scope(request.cwd).await?;
+    let id = SessionId::new(request.session_id.0.as_ref());
+    let info = connection
+        .runtime
+        .load_session(scope, id, &connection.config())
+        .await
+        .map_err(|error| runtime_error(&error))?;
+    connection.bind(&info.id);
+    if replay {
+        let entries = connection
+            .runtime
+            .replay(&info.id)
+            .map_err(|error| runtime_error(&error))?;
+        let catalog = connection.runtime.catalog();
+        for update in replay_updates(entries, catalog) {
+            connection.sender.update(info.id.as_str(), update);
+        }
+    }
+    let answer = LoadSessionResponse::new()
+        .modes(modes(&connection.runtime, &info.options))
+        .config_options(config_options(&connection.runtime, &info.options).await);
+    let then = after_opening(connection, &info, request.mcp_servers.len());
+    Ok((write(&answer)?, then))
+}
+
+pub(crate) fn session_close(connection: &Arc<Connection>, params: Value) -> Result<Value, Error> {
+    let request: CloseSessionRequest = read(params)?;
+    let id = connection.check_bound(&request.session_id.0)?;
+    connection.unbind(&id);
+    write(&CloseSessionResponse::new())
+}
+
+/// Resolving links may touch a slow disk.
+async fn scope(cwd: std::path::PathBuf) -> Result<Scope, Error> {
+    match tokio::task::spawn_blocking(move || scope_of(&cwd)).await {
+        Ok(scope) => scope,
+        Err(_) => Err(crate::error::bad_params("cwd cannot be used.")),
+    }
+}
+
+/// What follows the answer: commands, title, and what the user should know.
+fn after_opening(connection: &Connection, info: &SessionInfo, mcp_servers: usize) -> Vec<Outgoing> {
+    let session = info.id.as_str();
+    let mut updates = vec![commands::available()];
+    if let Some(title) = &info.title {
+        let update = SessionInfoUpdate::new().title(title.clone());
+        updates.push(SessionUpdate::SessionInfoUpdate(update));
+    }
+    let mut then: Vec<Outgoing> = updates
+        .into_iter()
+        .map(|update| Outgoing::Message(session_update(session, update)))
+        .collect();
+    if let Some(text) = &info.notice {
+        then.extend(notice(connection, session, text));
+    }
+    if mcp_servers > 0 {
+        let text = "MCP servers are not supported; those that were configured are not used.";
+        then.extend(notice(connection, session, text));
+    }
+    then
+}

@@ -1,0 +1,86 @@
+//! `session/set_mode` and `session/set_config_option`.
+
+use std::sync::Arc;
+
+use agent_client_protocol_schema::v1::{
+    Error, SetSessionConfigOptionRequest, SetSessionConfigOptionResponse, SetSessionModeRequest,
+    SetSessionModeResponse,
+};
+use magent_types::{Effort, SessionId};
+use serde_json::Value;
+
+use crate::connection::Connection;
+use crate::error::{bad_params, runtime_error};
+use crate::methods::{read, write};
+use crate::to_acp::options::{AUTO, config_options, model_of_id};
+
+pub(crate) fn session_set_mode(
+    connection: &Arc<Connection>,
+    params: Value,
+) -> Result<Value, Error> {
+    let request: SetSessionModeRequest = read(params)?;
+    let id = connection.check_bound(&request.session_id.0)?;
+    connection
+        .runtime
+        .set_agent(&id, &request.mode_id.0)
+        .map_err(|error| runtime_error(&error))?;
+    write(&SetSessionModeResponse::new())
+}
+
+pub(crate) async fn session_set_config_option(
+    connection: &Arc<Connection>,
+    params: Value,
+) -> Result<Value, Error> {
+    let request: SetSessionConfigOptionRequest = read(params)?;
+    let id = connection.check_bound(&request.session_id.0)?;
+    let value = request
+        .value
+        .as_value_id()
+        .ok_or_else(|| bad_params("The value of an option is the id of one of its choices."))?;
+    set_option(connection, &id, &request.config_id.0, &value.0).await?;
+    let options = connection
+        .runtime
+        .options(&id)
+        .map_err(|error| runtime_error(&error))?;
+    write(&SetSessionConfigOptionResponse::new(
+        config_options(&connection.runtime, &options).await,
+    ))
+}
+
+async fn set_option(
+    connection: &Arc<Connection>,
+    id: &SessionId,
+    option: &str,
+    value: &str,
+) -> Result<(), Error> {
+    let runtime = &connection.runtime;
+    let result = match option {
+        "mode" => runtime.set_agent(id, value),
+        "model" => {
+            let model = match value {
+                AUTO => None,
+                value => {
+                    let catalog = runtime
+                        .models()
+                        .await
+                        .map_err(|error| runtime_error(&error))?;
+                    let model = model_of_id(&catalog, value);
+                    Some(model.ok_or_else(|| bad_params(format!("There is no model {value}.")))?)
+                }
+            };
+            runtime.set_model(id, model)
+        }
+        "effort" => {
+            let effort = match value {
+                AUTO => None,
+                value => Some(
+                    Effort::parse(value)
+                        .ok_or_else(|| bad_params(format!("There is no thought level {value}.")))?,
+                ),
+            };
+            runtime.set_effort(id, effort)
+        }
+        _ => return Err(bad_params(format!("There is no option {option}."))),
+    };
+    result.map_err(|error| runtime_error(&error))
+}

@@ -1,0 +1,90 @@
+//! What the runtime refuses or cannot do, and the words for it.
+
+use magent_ledger::LedgerError;
+use magent_permission::RuleError;
+use magent_types::{Failure, FailureKind, SessionId};
+
+/// A request that the runtime could not carry out.
+#[derive(Debug, thiserror::Error)]
+pub enum RuntimeError {
+    /// There is no such session in this scope, live or saved.
+    #[error("There is no session {0} in this project.")]
+    UnknownSession(SessionId),
+    /// The session's files.
+    #[error("The session cannot be opened: {0}.")]
+    Ledger(#[from] LedgerError),
+    /// The prompt says nothing.
+    #[error("The prompt is empty.")]
+    BlankPrompt,
+    /// There is no such agent.
+    #[error("There is no agent {0}.")]
+    UnknownAgent(String),
+    /// There is no such tool, or the agent may not use it.
+    #[error("The tool {0} is not available to this agent.")]
+    UnavailableTool(String),
+    /// There is no such model.
+    #[error("There is no model {0}.")]
+    UnknownModel(String),
+    /// No model is set up.
+    #[error("No model is configured.")]
+    NoModel,
+    /// An option has a value that cannot be used.
+    #[error("The option {0} {1}.")]
+    BadOption(String, String),
+    /// A permission rule cannot be used.
+    #[error("{0}.")]
+    Rule(#[from] RuleError),
+    /// Emacs did not answer.
+    #[error("Emacs did not answer: {0}.")]
+    Host(#[from] magent_tools::HostError),
+    /// The session has work under way.
+    #[error("The session is busy.")]
+    Busy,
+    /// The runtime is shutting down.
+    #[error("Magent is shutting down.")]
+    ShuttingDown,
+}
+
+impl RuntimeError {
+    /// The failure as people and programs are told it.
+    pub fn to_failure(&self) -> Failure {
+        let (kind, code) = match self {
+            Self::UnknownSession(_) => (FailureKind::Session, "unknown-session"),
+            Self::Ledger(LedgerError::Locked { .. }) => (FailureKind::Session, "session-locked"),
+            Self::Ledger(LedgerError::NotFound(_)) => (FailureKind::Session, "unknown-session"),
+            Self::Ledger(LedgerError::Version { .. }) => (FailureKind::Session, "session-version"),
+            Self::Ledger(_) => (FailureKind::Session, "session-file"),
+            Self::BlankPrompt => (FailureKind::Config, "blank-prompt"),
+            Self::UnknownAgent(_) => (FailureKind::Config, "unknown-agent"),
+            Self::UnavailableTool(_) => (FailureKind::Tool, "unavailable-tool"),
+            Self::UnknownModel(_) => (FailureKind::Config, "unknown-model"),
+            Self::NoModel => (FailureKind::Config, "no-model"),
+            Self::BadOption(..) => (FailureKind::Config, "bad-option"),
+            Self::Rule(_) => (FailureKind::Permission, "bad-rule"),
+            Self::Host(_) => (FailureKind::Internal, "host"),
+            Self::Busy => (FailureKind::Session, "busy"),
+            Self::ShuttingDown => (FailureKind::Internal, "shutdown"),
+        };
+        let failure = Failure::new(kind, code, self.to_string());
+        match self.hint() {
+            Some(hint) => failure.with_hint(hint),
+            None => failure,
+        }
+    }
+
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Ledger(LedgerError::Locked { .. }) => {
+                Some("Close it there first, or start a new session here.")
+            }
+            Self::Ledger(LedgerError::Corrupt { .. }) => {
+                Some("The file was left as it is; other sessions are not affected.")
+            }
+            Self::Ledger(LedgerError::Io { .. }) => {
+                Some("Check the permissions of the folder in magent-session-directory.")
+            }
+            Self::NoModel => Some("Set up a backend in gptel, or one with magent-define-backend."),
+            _ => None,
+        }
+    }
+}

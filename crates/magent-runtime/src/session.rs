@@ -1,0 +1,372 @@
+//! A live session: its ledger, its options, and the way to its files.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use magent_ledger::{
+    ApprovalOverride, Ledger, LoadReport, OpenFrom, SaveOutcome, SessionDirectory, SessionHeader,
+    SessionLock, SessionWriter, Snapshot, StoreWriter, WriterSettings, first_words,
+};
+use magent_permission::SessionOverrides;
+use magent_types::{
+    Effort, EventKind, ItemId, PlanEntry, RuntimeEvent, Scope, SessionId, SubmissionId, Thinking,
+    Thread, ToolView, TurnId, UnixSeconds,
+};
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use crate::ModelChoice;
+use crate::bus::Bus;
+
+/// Something of a saved conversation that a user interface shows again.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ReplayEntry {
+    /// The user's words.
+    User {
+        /// The item.
+        item: ItemId,
+        /// What the transcript shows.
+        text: String,
+    },
+    /// Words of the model.
+    Assistant {
+        /// The item.
+        item: ItemId,
+        /// The words.
+        text: String,
+    },
+    /// Reasoning of the model.
+    Reasoning {
+        /// The item.
+        item: ItemId,
+        /// The reasoning.
+        text: String,
+    },
+    /// A tool call, ended.
+    Tool(ToolView),
+    /// A plan, whole.
+    Plan(Vec<PlanEntry>),
+    /// A notice.
+    Notice(String),
+}
+
+/// The options of a session that the user can change while it lives.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Options {
+    pub(crate) agent: String,
+    pub(crate) model: Option<ModelChoice>,
+    pub(crate) effort: Option<Effort>,
+    pub(crate) thinking: Option<Thinking>,
+}
+
+pub(crate) struct SessionState {
+    pub(crate) ledger: Ledger,
+    pub(crate) header: SessionHeader,
+    pub(crate) options: Options,
+    pub(crate) overrides: SessionOverrides,
+    /// The texts of sample headers as they were last recorded, and where.
+    header_texts: HashMap<&'static str, (ItemId, Value)>,
+    writing: Writing,
+}
+
+/// How far a session is from its files.
+enum Writing {
+    /// Never saved; made with the first turn.
+    Unsaved(Box<Snapshot>),
+    /// Loaded and locked, not yet changed.
+    Loaded(LoadReport, Option<SessionLock>),
+    /// Open for writing.  The lock is held as long as the session lives.
+    Open(SessionWriter, Option<SessionLock>),
+}
+
+/// A live session.
+pub(crate) struct Session {
+    pub(crate) id: SessionId,
+    pub(crate) scope: Scope,
+    /// Serializes submissions, so that prompts keep the order in which they came.
+    pub(crate) submitting: tokio::sync::Mutex<()>,
+    state: Mutex<SessionState>,
+    seq: AtomicU64,
+    attached: AtomicUsize,
+}
+
+/// The time now.
+pub(crate) fn now() -> UnixSeconds {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0.0, |elapsed| elapsed.as_secs_f64())
+}
+
+impl Session {
+    /// Makes a session that is not saved before its first turn.
+    pub(crate) fn new(id: SessionId, scope: Scope, options: Options) -> Self {
+        let now = now();
+        let first = Snapshot {
+            thread: Thread::new(id.clone(), scope.clone(), now),
+            last_event_seq: 0,
+            created_at: now,
+        };
+        Self::from_state(
+            id.clone(),
+            scope.clone(),
+            SessionState {
+                ledger: Ledger::new(id.clone(), scope.clone(), now),
+                header: SessionHeader::new(id, scope),
+                options,
+                overrides: SessionOverrides::default(),
+                header_texts: HashMap::new(),
+                writing: Writing::Unsaved(Box::new(first)),
+            },
+        )
+    }
+
+    /// Makes a session out of its files, which stay locked while it lives.
+    pub(crate) fn loaded(
+        header: SessionHeader,
+        ledger: Ledger,
+        report: LoadReport,
+        lock: Option<SessionLock>,
+        options: Options,
+    ) -> Self {
+        let mut overrides = SessionOverrides::default();
+        for entry in &header.approval_overrides {
+            overrides.set(&entry.tool, entry.decision);
+        }
+        let (id, scope) = (header.id.clone(), header.scope.clone());
+        Self::from_state(
+            id,
+            scope,
+            SessionState {
+                ledger,
+                header,
+                options,
+                overrides,
+                header_texts: HashMap::new(),
+                writing: Writing::Loaded(report, lock),
+            },
+        )
+    }
+
+    fn from_state(id: SessionId, scope: Scope, state: SessionState) -> Self {
+        Self {
+            id,
+            scope,
+            submitting: tokio::sync::Mutex::new(()),
+            state: Mutex::new(state),
+            seq: AtomicU64::new(0),
+            attached: AtomicUsize::new(0),
+        }
+    }
+
+    /// Looks at the state.
+    pub(crate) fn read<T>(&self, look: impl FnOnce(&SessionState) -> T) -> T {
+        look(&self.state.lock())
+    }
+
+    /// Changes options, header or session decisions and saves the header.
+    pub(crate) fn update<T>(&self, change: impl FnOnce(&mut SessionState) -> T) -> T {
+        let mut state = self.state.lock();
+        let result = change(&mut state);
+        state.save_header();
+        result
+    }
+
+    /// Changes the ledger and hands the new events to the writer, if the session is
+    /// open for writing.
+    pub(crate) fn record<T>(&self, work: impl FnOnce(&mut Ledger, UnixSeconds) -> T) -> T {
+        let mut state = self.state.lock();
+        let result = work(&mut state.ledger, now());
+        state.hand_over(false, None);
+        result
+    }
+
+    /// Makes sure that the session can be written: takes its lock and opens its files.
+    /// Returns what is wrong with the lock, if anything; writing goes on regardless,
+    /// and what cannot be written is kept and tried again.
+    pub(crate) fn open_for_writing(
+        &self,
+        directory: &SessionDirectory,
+        writer: &StoreWriter,
+        holder: &str,
+    ) -> Option<String> {
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        let (source, lock) = match &mut state.writing {
+            Writing::Open(..) => return None,
+            Writing::Unsaved(first) => (OpenFrom::New(first.clone()), None),
+            Writing::Loaded(report, lock) => (OpenFrom::Saved(*report), lock.take()),
+        };
+        let mut problem = None;
+        let lock = lock.or_else(|| {
+            directory
+                .lock(&self.scope, &self.id, holder)
+                .map_err(|error| problem = Some(error.to_string()))
+                .ok()
+        });
+        let files = writer.open(directory, &state.header, source);
+        state.writing = Writing::Open(files, lock);
+        state.hand_over(false, None);
+        problem
+    }
+
+    /// Forces everything recorded so far to the disk and waits for it, at most
+    /// `deadline`.  Returns why it is not there, if it is not.
+    pub(crate) async fn flush(&self, deadline: Duration) -> Option<String> {
+        let (sender, receiver) = oneshot::channel();
+        {
+            let mut state = self.state.lock();
+            if !matches!(state.writing, Writing::Open(..)) {
+                return None;
+            }
+            let done = Box::new(move |outcome| {
+                // Nobody waits any more when the deadline has passed.
+                let _ = sender.send(outcome);
+            });
+            state.hand_over(true, Some(done));
+        }
+        match tokio::time::timeout(deadline, receiver).await {
+            Ok(Ok(SaveOutcome::Saved)) => None,
+            Ok(Ok(SaveOutcome::Pending(problem))) => Some(problem),
+            Ok(Err(_)) => Some("the session store has stopped".to_owned()),
+            Err(_) => Some("the disk does not answer".to_owned()),
+        }
+    }
+
+    /// Asks for everything recorded so far to be forced to the disk, without waiting.
+    pub(crate) fn flush_later(&self) {
+        self.state.lock().hand_over(true, None);
+    }
+
+    /// Takes a checkpoint if one is due.
+    pub(crate) fn checkpoint_if_due(&self, settings: WriterSettings) {
+        let state = self.state.lock();
+        if let Writing::Open(writer, _) = &state.writing
+            && writer.checkpoint_due(settings)
+        {
+            writer.checkpoint(state.ledger.snapshot(now()));
+        }
+    }
+
+    /// Derives a title from the first prompt; returns it if it is new.
+    pub(crate) fn derive_title(&self, prompt: &str) -> Option<String> {
+        self.update(|state| {
+            if state.header.display_title().is_some() {
+                return None;
+            }
+            state.header.summary_title = first_words(prompt);
+            state.header.summary_title.clone()
+        })
+    }
+
+    /// Reports something about the session.
+    pub(crate) fn emit(
+        &self,
+        bus: &Bus,
+        submission_id: Option<&SubmissionId>,
+        turn_id: Option<&TurnId>,
+        kind: EventKind,
+    ) {
+        bus.emit(&RuntimeEvent {
+            seq: self.seq.fetch_add(1, Ordering::Relaxed) + 1,
+            time: now(),
+            session_id: self.id.clone(),
+            submission_id: submission_id.cloned(),
+            turn_id: turn_id.cloned(),
+            kind,
+        });
+    }
+
+    /// Counts one more user of the session.
+    pub(crate) fn attach(&self) {
+        self.attached.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Counts one user less; returns whether none is left.
+    pub(crate) fn detach(&self) -> bool {
+        let before = self
+            .attached
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |count| {
+                Some(count.saturating_sub(1))
+            })
+            .unwrap_or(0);
+        before <= 1
+    }
+
+    /// Ends writing and gives the lock back once everything is on the disk.
+    pub(crate) fn close(&self) {
+        let mut state = self.state.lock();
+        state.hand_over(true, None);
+        let report = LoadReport::default();
+        let writing = std::mem::replace(&mut state.writing, Writing::Loaded(report, None));
+        if let Writing::Open(writer, lock) = writing {
+            writer.close(move |_| drop(lock));
+        }
+    }
+
+    /// A sample's header with the texts that an earlier sample of the session recorded
+    /// replaced by the name of that sample.  System text and tool schemas are tens of
+    /// kilobytes and nearly always the same; repeating them in every sample would make
+    /// a session of 2,000 turns a hundred megabytes.
+    pub(crate) fn share_header_texts(&self, sample: &ItemId, mut header: Value) -> Value {
+        let mut state = self.state.lock();
+        for key in magent_ledger::SHARED_HEADER_KEYS {
+            let text = header[key].take();
+            header[key] = match state.header_texts.get(key) {
+                Some((item, known)) if *known == text => {
+                    serde_json::json!({"same-as": item.as_str()})
+                }
+                _ => {
+                    state
+                        .header_texts
+                        .insert(key, (sample.clone(), text.clone()));
+                    text
+                }
+            };
+        }
+        header
+    }
+}
+
+impl SessionState {
+    fn hand_over(&mut self, durable: bool, done: Option<Box<dyn FnOnce(SaveOutcome) + Send>>) {
+        if let Writing::Open(writer, _) = &self.writing {
+            let events: Vec<Arc<_>> = self.ledger.take_unsaved();
+            if !events.is_empty() || durable {
+                writer.append(&events, durable, done);
+            }
+        } else if let Some(done) = done {
+            done(SaveOutcome::Saved);
+        }
+    }
+
+    fn save_header(&mut self) {
+        let metadata = &mut self.header.metadata;
+        let mut put = |key: &str, value: Option<&str>| match value {
+            Some(value) => {
+                metadata.insert(key.to_owned(), Value::from(value));
+            }
+            None => {
+                metadata.remove(key);
+            }
+        };
+        put("agent", Some(&self.options.agent));
+        let model = self.options.model.as_ref().map(ModelChoice::full_name);
+        put("model", model.as_deref());
+        put("effort", self.options.effort.map(Effort::as_str));
+        put("thinking", self.options.thinking.map(Thinking::as_str));
+        self.header.approval_overrides = self
+            .overrides
+            .iter()
+            .map(|(key, decision)| ApprovalOverride {
+                tool: key.to_owned(),
+                decision,
+            })
+            .collect();
+        if let Writing::Open(writer, _) = &self.writing {
+            writer.write_header(self.header.clone());
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What a running turn works with.
+
+use std::sync::Arc;
+
+use magent_ledger::Ledger;
+use magent_types::{EventKind, UnixSeconds, Usage};
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use crate::runtime::Services;
+use crate::session::Session;
+use crate::submission::{RequestContext, Submission};
+
+/// A running turn: its submission, the services it uses, and its running sums.
+pub(crate) struct TurnContext {
+    pub(crate) services: Arc<Services>,
+    pub(crate) submission: Arc<Submission>,
+    /// Tokens of all requests so far.
+    pub(crate) usage: Mutex<Usage>,
+    /// The system text, read once: it must not change while the turn runs.
+    pub(crate) system: tokio::sync::OnceCell<String>,
+}
+
+impl TurnContext {
+    pub(crate) fn new(services: Arc<Services>, submission: Arc<Submission>) -> Self {
+        Self {
+            services,
+            submission,
+            usage: Mutex::default(),
+            system: tokio::sync::OnceCell::new(),
+        }
+    }
+
+    pub(crate) fn session(&self) -> &Session {
+        &self.submission.session
+    }
+
+    pub(crate) fn request(&self) -> &RequestContext {
+        &self.submission.request
+    }
+
+    pub(crate) fn cancel(&self) -> &CancellationToken {
+        &self.submission.cancel
+    }
+
+    /// Changes the ledger.  Events are reported after the change, never before.
+    pub(crate) fn record<T>(&self, work: impl FnOnce(&mut Ledger, UnixSeconds) -> T) -> T {
+        self.session().record(work)
+    }
+
+    /// Reports something about the turn.
+    pub(crate) fn emit(&self, kind: EventKind) {
+        self.session().emit(
+            &self.services.bus,
+            Some(&self.submission.id),
+            Some(&self.submission.turn_id),
+            kind,
+        );
+    }
+}

@@ -1,0 +1,226 @@
+//! Sessions that go and come back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use magent_runtime::ReplayEntry;
+use magent_testkit::{ChatStream, Reply, Step, TempProject};
+use magent_types::{Scope, SessionId};
+use serde_json::json;
+
+use crate::support::{World, read_args};
+
+/// Ends a world and begins another one over the same files, with the session loaded.
+async fn restart(world: World, replies: impl IntoIterator<Item = Reply>) -> World {
+    let World {
+        storage,
+        project,
+        session,
+        runtime,
+        ..
+    } = world;
+    tokio::task::spawn_blocking(move || runtime.shutdown(Duration::from_secs(2)))
+        .await
+        .unwrap();
+    let mut world = World::with_storage(storage, project, replies).await;
+    let info = world
+        .runtime
+        .load_session(world.scope(), session, &world.config)
+        .await
+        .unwrap();
+    world.session = info.id;
+    world
+}
+
+/// E41.
+#[tokio::test]
+async fn a_loaded_session_shows_everything_in_order_and_goes_on() {
+    let stream = ChatStream::new()
+        .reasoning("thinking")
+        .text("I look.")
+        .call(0, "c1", "read_file", &read_args("a.txt"))
+        .finish("tool_calls")
+        .done();
+    let plan = json!({"plan": [{"step": "s", "status": "pending"}]});
+    let world = World::new([
+        Reply::stream(&stream),
+        Reply::calling("c2", "update_plan", &plan),
+        Reply::answer("done"),
+    ])
+    .await;
+    world.project.write("a.txt", "alpha\n");
+    world.turn("first").await;
+    let before = world.runtime.replay(&world.session).unwrap();
+    let world = restart(world, [Reply::answer("more")]).await;
+    let after = world.runtime.replay(&world.session).unwrap();
+    assert_eq!(after, before);
+    let kinds: Vec<&str> = after
+        .iter()
+        .map(|entry| match entry {
+            ReplayEntry::User { .. } => "user",
+            ReplayEntry::Assistant { .. } => "assistant",
+            ReplayEntry::Reasoning { .. } => "reasoning",
+            ReplayEntry::Tool(view) => view.kind.as_str(),
+            ReplayEntry::Plan(_) => "plan",
+            ReplayEntry::Notice(_) => "notice",
+        })
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            "user",
+            "reasoning",
+            "assistant",
+            "read",
+            "think",
+            "plan",
+            "assistant"
+        ]
+    );
+    assert_eq!(world.turn("second").await.text, "more");
+    let messages = world.server.requests()[0].body["messages"].to_string();
+    assert!(messages.contains("alpha") && messages.contains("second"));
+    assert_eq!(
+        world.runtime.title(&world.session).unwrap().as_deref(),
+        Some("first")
+    );
+}
+
+#[tokio::test]
+async fn options_survive_a_restart() {
+    let world = World::new([Reply::answer("ok")]).await;
+    world.turn("hi").await;
+    world.runtime.set_agent(&world.session, "plan").unwrap();
+    let model = magent_runtime::ModelChoice {
+        backend: "Other".into(),
+        model: "m".into(),
+    };
+    world
+        .runtime
+        .set_model(&world.session, Some(model))
+        .unwrap();
+    let before = world.runtime.options(&world.session).unwrap();
+    let world = restart(world, []).await;
+    assert_eq!(world.runtime.options(&world.session).unwrap(), before);
+}
+
+/// Case 56.
+#[tokio::test]
+async fn sessions_belong_to_one_project() {
+    let world = World::new([Reply::answer("ok")]).await;
+    assert!(
+        world
+            .runtime
+            .list_sessions(Some(world.scope()))
+            .await
+            .is_empty()
+    );
+    world.turn("a title here").await;
+    let listed = world.runtime.list_sessions(Some(world.scope())).await;
+    assert_eq!(listed.len(), 1);
+    assert_eq!(listed[0].title.as_deref(), Some("a title here"));
+    let other = Scope::Project("/elsewhere".into());
+    assert!(
+        world
+            .runtime
+            .list_sessions(Some(other.clone()))
+            .await
+            .is_empty()
+    );
+    let error = world
+        .runtime
+        .load_session(other, world.session.clone(), &world.config)
+        .await
+        .unwrap_err();
+    assert_eq!(error.to_failure().code, "unknown-session");
+    for id in ["../x", "nope"] {
+        let error = world
+            .runtime
+            .load_session(world.scope(), SessionId::new(id), &world.config)
+            .await
+            .unwrap_err();
+        assert_eq!(error.to_failure().code, "unknown-session");
+    }
+}
+
+#[tokio::test]
+async fn a_second_process_is_told_who_has_the_session() {
+    let world = World::new([Reply::answer("ok")]).await;
+    world.turn("hi").await;
+    let second = World::with_storage(Arc::clone(&world.storage), TempProject::new(), []).await;
+    let error = second
+        .runtime
+        .load_session(world.scope(), world.session.clone(), &world.config)
+        .await
+        .unwrap_err()
+        .to_failure();
+    assert_eq!(error.code, "session-locked");
+    assert!(error.message.contains("test"), "{error:?}");
+    let listed = second.runtime.list_sessions(Some(world.scope())).await;
+    assert!(listed[0].title.as_ref().unwrap().contains("in use by test"));
+}
+
+#[tokio::test]
+async fn a_session_nobody_uses_is_cancelled_closed_and_unlocked() {
+    let hang = Reply::stream(&ChatStream::new().text("x")).step(Step::Hang);
+    let world = World::new([hang]).await;
+    world.runtime.attach(&world.session);
+    let submitted = world.submit("go").await;
+    world
+        .wait_for(|kind| kind.name() == "assistant-delta")
+        .await;
+    world.runtime.detach(&world.session);
+    crate::support::outcome(submitted).await;
+    let second = World::with_storage(Arc::clone(&world.storage), TempProject::new(), []).await;
+    for _ in 0..200 {
+        let loaded = second
+            .runtime
+            .load_session(world.scope(), world.session.clone(), &world.config)
+            .await;
+        if loaded.is_ok() {
+            assert_eq!(world.server.clients_gone(), 1);
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("still locked");
+}
+
+#[tokio::test]
+async fn a_corrupt_session_is_refused_by_name_and_hurts_no_other() {
+    let world = World::new([Reply::answer("one"), Reply::answer("two")]).await;
+    world.turn("first").await;
+    let bad = world.session.clone();
+    let world = restart(world, []).await;
+    let projects = world.storage.path().join("sessions/projects");
+    let scope = std::fs::read_dir(projects)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let log = scope.join(format!("{bad}.jsonl"));
+    let text = std::fs::read_to_string(&log)
+        .unwrap()
+        .replacen("\"seq\":3", "\"seq\":x", 1);
+    std::fs::write(&log, &text).unwrap();
+    let storage = Arc::clone(&world.storage);
+    let runtime = Arc::clone(&world.runtime);
+    let World {
+        project, config, ..
+    } = world;
+    tokio::task::spawn_blocking(move || runtime.shutdown(Duration::from_secs(2)))
+        .await
+        .unwrap();
+    let world = World::with_storage(storage, project, [Reply::answer("fresh")]).await;
+    let error = world
+        .runtime
+        .load_session(world.scope(), bad, &config)
+        .await
+        .unwrap_err()
+        .to_failure();
+    assert_eq!(error.code, "session-file");
+    assert!(error.message.contains(".jsonl:3"), "{error:?}");
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), text);
+    assert_eq!(world.turn("new").await.text, "fresh");
+}

@@ -1,0 +1,97 @@
+//! The check of a call's arguments against its tool's schema.
+
+use magent_types::ToolSpec;
+use serde_json::{Map, Value};
+
+/// Why arguments were refused; the text goes to the model, which can correct them.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ArgumentError {
+    /// The text is no JSON, for example because the stream ended inside it.
+    #[error("the arguments are not valid JSON ({0}); send the whole call again")]
+    NotJson(String),
+    /// The JSON is no object.
+    #[error("the arguments must be a JSON object")]
+    NotObject,
+    /// The object breaks the schema.
+    #[error("{}", .0.join("; "))]
+    Schema(Vec<String>),
+}
+
+/// Reads the arguments as the model wrote them and checks them.
+///
+/// An empty text counts as `{}`, since some providers send that for a call without
+/// arguments.  Optional arguments that are null are dropped, and so is `reason`,
+/// which every tool accepts and only user interfaces show.  Returns the checked
+/// arguments and the reason.
+pub fn check_arguments(
+    spec: &ToolSpec,
+    raw: &str,
+) -> Result<(Map<String, Value>, Option<String>), ArgumentError> {
+    let raw = raw.trim();
+    let value: Value = if raw.is_empty() {
+        Value::Object(Map::new())
+    } else {
+        serde_json::from_str(raw).map_err(|error| ArgumentError::NotJson(error.to_string()))?
+    };
+    let Value::Object(mut arguments) = value else {
+        return Err(ArgumentError::NotObject);
+    };
+    let reason = match arguments.remove("reason") {
+        Some(Value::String(reason)) => Some(reason),
+        _ => None,
+    };
+    drop_optional_nulls(&spec.parameters, &mut arguments);
+    validate(&spec.parameters, &arguments)?;
+    Ok((arguments, reason))
+}
+
+fn drop_optional_nulls(schema: &Value, arguments: &mut Map<String, Value>) {
+    let required = |name: &str| {
+        schema
+            .get("required")
+            .and_then(Value::as_array)
+            .is_some_and(|names| names.iter().any(|required| required == name))
+    };
+    arguments.retain(|name, value| !value.is_null() || required(name));
+}
+
+fn validate(schema: &Value, arguments: &Map<String, Value>) -> Result<(), ArgumentError> {
+    let validator = jsonschema::validator_for(schema).map_err(|error| {
+        ArgumentError::Schema(vec![format!("the tool's schema is broken: {error}")])
+    })?;
+    let instance = Value::Object(arguments.clone());
+    let errors: Vec<String> = validator
+        .iter_errors(&instance)
+        .take(5)
+        .map(|error| {
+            let place = error.instance_path().to_string();
+            if place.is_empty() {
+                error.to_string()
+            } else {
+                format!("{place}: {error}")
+            }
+        })
+        .map(|text| shorten(&text))
+        .collect();
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(ArgumentError::Schema(errors))
+    }
+}
+
+/// The validator quotes the offending value, which may be a whole file.
+fn shorten(text: &str) -> String {
+    const LIMIT: usize = 300;
+    if text.chars().count() <= LIMIT {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(LIMIT / 2).collect();
+    let tail: Vec<char> = text.chars().rev().take(LIMIT / 2).collect();
+    let tail: String = tail.into_iter().rev().collect();
+    format!("{head} [...] {tail}")
+}
+
+#[cfg(test)]
+#[path = "arguments_tests.rs"]
+mod tests;

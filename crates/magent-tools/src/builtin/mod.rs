@@ -1,0 +1,40 @@
+//! The tools themselves, one file each, and what several of them share.
+
+mod atomic_write;
+mod audit;
+mod bash;
+mod blocking;
+mod change_summary;
+mod clipped_line;
+mod display;
+mod edit_file;
+mod file_change;
+mod glob;
+mod glob_pattern;
+mod grep;
+mod host;
+mod ignore_rules;
+mod line_ends;
+mod line_page;
+mod line_search;
+mod near_miss;
+mod output_buffer;
+mod read_file;
+mod read_tool_output;
+mod schema;
+mod search_root;
+mod shell_process;
+mod text_edit;
+mod text_file;
+mod tree_walk;
+mod update_plan;
+mod write_file;
+
+pub(crate) use bash::Bash;
+pub(crate) use edit_file::EditFile;
+pub(crate) use glob::Glob;
+pub(crate) use grep::Grep;
+pub(crate) use read_file::ReadFile;
+pub(crate) use read_tool_output::ReadToolOutput;
+pub(crate) use update_plan::UpdatePlan;
+pub(crate) use write_file::WriteFile;
