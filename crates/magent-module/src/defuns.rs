@@ -1,0 +1,347 @@
+//! The functions that Lisp calls.  Each returns at once; what takes time is answered by
+//! an event, which `magent-core-drain` fetches.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use emacs::{Env, IntoLisp, Result, Value, defun};
+use magent_runtime::ApprovalDecision;
+use magent_tools::HostError;
+use magent_types::{ApprovalId, HostCallId, SessionId, SubmissionId};
+use serde_json::json;
+
+use crate::api;
+use crate::channel::PipeWaker;
+use crate::core::{core, outbox, parse, read_config};
+use crate::errors::{bad_argument, failed, guarded};
+use crate::outbox::Event;
+use crate::stdio;
+use crate::text::Text;
+
+emacs::use_symbols!(nil t acp notice host reply report log stdio_closed);
+emacs::use_functions!(list);
+
+/// What Lisp and module must agree on; changes with every change of this file.
+const ABI: &str = concat!(env!("CARGO_PKG_VERSION"), "+1");
+
+/// Return the version of the interface, a string.
+///
+/// Lisp compares it with its own right after loading; see `magent-module-abi'.
+#[defun]
+fn abi() -> Result<String> {
+    Ok(ABI.to_owned())
+}
+
+/// Start the core, and wake Emacs through the pipe process PROCESS.
+///
+/// OPTIONS is JSON text: an object with the strings session-directory, home,
+/// holder and about.  When the core runs already, only the process is replaced.
+/// Return t.  Signal `magent-error' if the core cannot be started.
+#[defun]
+fn start<'e>(env: &'e Env, process: Value<'e>, options: Text) -> Result<Value<'e>> {
+    let waker = PipeWaker::open(env, process)?;
+    guarded(env, || {
+        let options = parse(&options.0)?;
+        outbox().set_waker(waker);
+        crate::core::start(outbox(), &options)
+    })?;
+    t.bind(env).into_lisp(env)
+}
+
+/// Return at most MOST events as a list, oldest first.
+///
+/// Each is one of (acp CONNECTION LINE), (notice CONNECTION TEXT),
+/// (host ID OP ARGS), (reply NUMBER OK JSON), (report SESSION JSON),
+/// (log LEVEL TEXT) and (stdio-closed).  When more are left, the process is
+/// woken again.
+#[defun]
+fn drain(env: &Env, most: i64) -> Result<Value<'_>> {
+    let most = usize::try_from(most).unwrap_or(0);
+    let events = guarded(env, || Ok(outbox().drain(most)))?;
+    let values: Vec<Value<'_>> = events
+        .into_iter()
+        .map(|event| to_lisp(env, event))
+        .collect::<Result<_>>()?;
+    list.call(env, values.as_slice())
+}
+
+fn to_lisp(env: &Env, event: Event) -> Result<Value<'_>> {
+    match event {
+        Event::Acp { connection, line } => list.call(env, (acp, connection as i64, line)),
+        Event::Notice { connection, text } => list.call(env, (notice, connection as i64, text)),
+        Event::Host { id, op, args } => list.call(env, (host, id, op, args)),
+        Event::Reply {
+            id,
+            result: Ok(json),
+        } => list.call(env, (reply, id as i64, true, json)),
+        Event::Reply {
+            id,
+            result: Err(json),
+        } => list.call(env, (reply, id as i64, false, json)),
+        Event::Report { session, json } => list.call(env, (report, session, json)),
+        Event::Log { level, text } => list.call(env, (log, level, text)),
+        Event::StdioClosed => list.call(env, (stdio_closed,)),
+    }
+}
+
+/// Tell the core that handling the last events took MICROSECONDS.
+///
+/// Streamed text comes in fewer, larger pieces while Emacs is slow to draw.
+#[defun]
+fn drained(env: &Env, microseconds: i64) -> Result<()> {
+    guarded(env, || {
+        let took = Duration::from_micros(u64::try_from(microseconds).unwrap_or(0));
+        outbox().note_drawing(took);
+        Ok(())
+    })
+}
+
+/// Stop everything within about MILLISECONDS, for the end of Emacs.
+///
+/// Turns are cancelled, their processes killed, sessions written.  This is the
+/// only function that waits.
+#[defun]
+fn shutdown(env: &Env, milliseconds: i64) -> Result<()> {
+    guarded(env, || {
+        if let Ok(core) = core() {
+            let limit = u64::try_from(milliseconds).unwrap_or(0);
+            core.shutdown(Duration::from_millis(limit));
+        }
+        Ok(())
+    })
+}
+
+/// Answer the request ID of the core.
+///
+/// When OK is non-nil VALUE is the result as JSON text.  Otherwise VALUE is an
+/// object with the strings code and message.  Return nil if nobody waits for the
+/// answer any more.
+#[defun]
+fn host_reply(env: &Env, id: Text, ok: Value<'_>, value: Text) -> Result<bool> {
+    let ok = ok.is_not_nil();
+    guarded(env, || {
+        let id = HostCallId::new(id.0);
+        let value = parse(&value.0)?;
+        let result = if ok {
+            Ok(value)
+        } else {
+            let text = |key: &str, default: &str| {
+                let found = value.get(key).and_then(serde_json::Value::as_str);
+                found.unwrap_or(default).to_owned()
+            };
+            Err(HostError::Failed {
+                code: text("code", "error"),
+                message: text("message", "Emacs signalled an error"),
+            })
+        };
+        Ok(core()?.host.reply(&id, result))
+    })
+}
+
+/// Open an ACP connection with CONFIG and return its number.
+///
+/// CONFIG is JSON text of the user's options; see `magent-config-json'.
+#[defun]
+fn acp_open(env: &Env, config: Text) -> Result<i64> {
+    guarded(env, || {
+        let config = read_config(Some(&config.0))?;
+        Ok(core()?.open_client(config) as i64)
+    })
+}
+
+/// Hand LINE, a JSON-RPC message of a client, to CONNECTION.
+///
+/// CONFIG, if non-nil, replaces the options for this and later requests.  Answers
+/// come as acp events.
+#[defun]
+fn acp_send(env: &Env, connection: i64, line: Text, config: Option<Text>) -> Result<()> {
+    guarded(env, || {
+        let connection = core()?.connection(number(connection)?)?;
+        if let Some(config) = config {
+            connection.set_config(read_config(Some(&config.0))?);
+        }
+        connection.receive(&line.0);
+        Ok(())
+    })
+}
+
+/// End CONNECTION: its turns are cancelled and its sessions closed.
+#[defun]
+fn acp_close(env: &Env, connection: i64) -> Result<()> {
+    guarded(env, || {
+        core()?.close(number(connection)?);
+        Ok(())
+    })
+}
+
+/// Serve an ACP client on standard input and output, with CONFIG.
+///
+/// Return the connection's number.  A stdio-closed event tells that the client has
+/// gone.
+#[defun]
+fn acp_stdio(env: &Env, config: Text) -> Result<i64> {
+    guarded(env, || {
+        let config = read_config(Some(&config.0))?;
+        Ok(stdio::serve(core()?, config)? as i64)
+    })
+}
+
+/// Make a session for DIRECTORY, nil for no project, and return a request number.
+///
+/// CONFIG is JSON text of the options.  The reply has session-id, root, title,
+/// agent, model and notice.
+#[defun]
+fn session_new(env: &Env, directory: Option<Text>, config: Text) -> Result<i64> {
+    guarded(env, || {
+        let config = read_config(Some(&config.0))?;
+        Ok(api::session_new(core()?, directory.map(|text| text.0), config) as i64)
+    })
+}
+
+/// Open the session ID of DIRECTORY and return a request number.
+///
+/// CONFIG is JSON text of the options.  The reply is that of
+/// `magent-core-session-new'.
+#[defun]
+fn session_load(env: &Env, directory: Option<Text>, id: Text, config: Text) -> Result<i64> {
+    guarded(env, || {
+        let config = read_config(Some(&config.0))?;
+        Ok(api::session_load(core()?, directory.map(|text| text.0), id.0, config) as i64)
+    })
+}
+
+/// List the saved sessions of DIRECTORY, nil for all, and return a request number.
+///
+/// The reply is an array of objects with session-id, root, title and updated-at.
+#[defun]
+fn session_list(env: &Env, directory: Option<Text>) -> Result<i64> {
+    guarded(env, || {
+        Ok(api::session_list(core()?, directory.map(|text| text.0)) as i64)
+    })
+}
+
+/// Give the session ID back; without users its work is cancelled and its lock freed.
+#[defun]
+fn session_close(env: &Env, id: Text) -> Result<()> {
+    guarded(env, || {
+        let core = core()?;
+        api::unobserve(core, &id.0);
+        core.runtime.detach(&SessionId::new(id.0));
+        Ok(())
+    })
+}
+
+/// Send the reports of session ID as report events.
+#[defun]
+fn session_observe(env: &Env, id: Text) -> Result<()> {
+    guarded(env, || {
+        api::observe(core()?, &id.0);
+        Ok(())
+    })
+}
+
+/// Queue the prompt REQUEST with CONFIG and return a request number.
+///
+/// REQUEST is JSON text: an object with session-id, prompt and, if wanted, blocks,
+/// agent, model, tools, approval and metadata.  The reply has submission-id and
+/// turn-id; what happens then is told by the session's reports.
+#[defun]
+fn queue_submit(env: &Env, request: Text, config: Text) -> Result<i64> {
+    guarded(env, || {
+        let config = read_config(Some(&config.0))?;
+        Ok(api::queue_submit(core()?, &request.0, config)? as i64)
+    })
+}
+
+/// Cancel the work of SESSION, or only SUBMISSION if non-nil.
+///
+/// Return how many submissions were cancelled.
+#[defun]
+fn queue_cancel(env: &Env, session: Text, submission: Option<Text>) -> Result<i64> {
+    guarded(env, || {
+        let core = core()?;
+        let _inside = core.handle.enter();
+        let count = match submission {
+            Some(id) => usize::from(core.runtime.cancel_submission(&SubmissionId::new(id.0))),
+            None => core.runtime.cancel_session(&SessionId::new(session.0)),
+        };
+        Ok(count as i64)
+    })
+}
+
+/// Return non-nil if SESSION has work running or waiting.
+#[defun]
+fn queue_busy_p(env: &Env, session: Text) -> Result<bool> {
+    guarded(env, || Ok(core()?.runtime.is_busy(&SessionId::new(session.0))))
+}
+
+/// Answer the question APPROVAL with DECISION.
+///
+/// DECISION is allow-once, deny-once, allow-session or deny-session, a string.
+/// Return nil if the question is settled.
+#[defun]
+fn permission_answer(env: &Env, approval: Text, decision: Text) -> Result<bool> {
+    guarded(env, || {
+        let decision = ApprovalDecision::parse(&decision.0)
+            .ok_or_else(|| bad_argument(format!("There is no decision {}.", decision.0)))?;
+        let id = ApprovalId::new(approval.0);
+        Ok(core()?.runtime.resolve_approval(&id, decision))
+    })
+}
+
+/// Return what the agent of SESSION may do under CONFIG, as JSON text.
+///
+/// An array of objects with tool, permission-key, decision, exposed, approval,
+/// explanation and patterns.
+#[defun]
+fn permission_authority(env: &Env, session: Text, config: Text) -> Result<String> {
+    guarded(env, || {
+        let config = read_config(Some(&config.0))?;
+        let id = SessionId::new(session.0);
+        let rows = core()?.runtime.authority(&id, &config).map_err(failed)?;
+        Ok(api::authority_json(&rows).to_string())
+    })
+}
+
+/// Return the audit records in memory as JSON text, an array of objects.
+#[defun]
+fn permission_audit(env: &Env) -> Result<String> {
+    guarded(env, || {
+        let records = core()?.runtime.audit_records();
+        let records: Vec<&serde_json::Value> = records.iter().map(Arc::as_ref).collect();
+        Ok(json!(records).to_string())
+    })
+}
+
+/// Return the tools as JSON text, an array of objects.
+///
+/// Each has name, description, parameters, permission-key, kind, locality and
+/// approval.
+#[defun]
+fn tool_list(env: &Env) -> Result<String> {
+    guarded(env, || {
+        let core = core()?;
+        let tools: Vec<serde_json::Value> = core
+            .runtime
+            .catalog()
+            .iter()
+            .map(|tool| {
+                let spec = tool.spec();
+                json!({
+                    "name": spec.name,
+                    "description": spec.description,
+                    "parameters": spec.parameters,
+                    "permission-key": spec.permission_key,
+                    "kind": spec.kind.as_str(),
+                    "locality": spec.locality.as_str(),
+                    "approval": spec.approval.as_str(),
+                })
+            })
+            .collect();
+        Ok(json!(tools).to_string())
+    })
+}
+
+fn number(id: i64) -> std::result::Result<u64, magent_types::Failure> {
+    u64::try_from(id).map_err(|_| bad_argument(format!("There is no connection {id}.")))
+}

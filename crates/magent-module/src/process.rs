@@ -1,0 +1,54 @@
+//! What concerns the whole process: signals, threads, child processes.
+
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// Batch Emacs dies of a write to a pipe that nobody reads; interactive Emacs ignores the
+/// signal.  This does in batch what Emacs itself does otherwise.  Child processes start
+/// with the default again, because the standard library sees to it.
+pub(crate) fn ignore_sigpipe() {
+    // SAFETY: `signal` is called with a valid signal number and the constants the C
+    // library defines for this; no handler of ours is installed.
+    unsafe {
+        let before = libc::signal(libc::SIGPIPE, libc::SIG_IGN);
+        if before != libc::SIG_DFL {
+            libc::signal(libc::SIGPIPE, before);
+        }
+    }
+}
+
+/// Signals are Emacs's business and are handled on its main thread only.
+pub(crate) fn block_signals() {
+    // SAFETY: The set is initialized by `sigfillset` before it is used, and only the
+    // calling thread's mask changes.  Signals of the thread's own faults stay unblocked.
+    unsafe {
+        let mut set = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+        libc::sigfillset(set.as_mut_ptr());
+        let mut set = set.assume_init();
+        for signal in [
+            libc::SIGSEGV,
+            libc::SIGBUS,
+            libc::SIGFPE,
+            libc::SIGILL,
+            libc::SIGABRT,
+            libc::SIGTRAP,
+            libc::SIGSYS,
+        ] {
+            libc::sigdelset(&raw mut set, signal);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+    }
+}
+
+/// Gives a child process a session of its own: it cannot reach the terminal that Emacs
+/// draws on, so a password prompt fails at once instead of garbling the screen.
+pub(crate) fn own_session(command: &mut Command) {
+    // SAFETY: The closure runs between fork and exec and calls `setsid` only, which is
+    // async-signal-safe and touches no memory.
+    unsafe {
+        command.pre_exec(|| {
+            libc::setsid();
+            Ok(())
+        });
+    }
+}

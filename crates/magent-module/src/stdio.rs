@@ -1,0 +1,87 @@
+//! ACP over standard input and output, for clients that start Magent as a program.
+
+use std::io::{BufRead, Write};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
+use std::time::Duration;
+
+use magent_acp::{LineSink, Pace};
+use magent_runtime::RuntimeConfig;
+use magent_types::{Failure, FailureKind};
+use parking_lot::Mutex;
+
+use crate::core::{Core, outbox};
+use crate::outbox::Event;
+
+/// Programs draw on their own; they get frames as often as a quick screen.
+const FRAME: Duration = Duration::from_millis(40);
+
+/// Writes lines on a thread of its own: a client that does not read must not hold up
+/// the runtime.
+struct OutputSink(Mutex<Sender<Vec<String>>>);
+
+impl LineSink for OutputSink {
+    fn send(&self, lines: Vec<String>) -> bool {
+        self.0.lock().send(lines).is_ok()
+    }
+
+    fn notice(&self, _text: &str) -> bool {
+        false
+    }
+
+    fn pace(&self) -> Pace {
+        Pace { frame: FRAME }
+    }
+}
+
+/// Serves a client on standard input and output.  When its input ends, its turns are
+/// cancelled and Lisp is told, after what was written has reached it.
+pub(crate) fn serve(core: &'static Core, config: Arc<RuntimeConfig>) -> Result<u64, Failure> {
+    let (sender, lines) = mpsc::channel::<Vec<String>>();
+    let writer = spawn("magent-stdout", move || {
+        let mut out = std::io::stdout().lock();
+        for batch in lines {
+            let mut text = batch.join("\n");
+            text.push('\n');
+            if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
+                // The client has closed its end, which its input will tell, too.
+                return;
+            }
+        }
+    })?;
+    let id = core.fresh();
+    let connection = core.open(id, config, Arc::new(OutputSink(Mutex::new(sender))));
+    spawn("magent-stdin", move || {
+        for line in std::io::stdin().lock().split(b'\n') {
+            let Ok(line) = line else { break };
+            connection.receive(&String::from_utf8_lossy(&line));
+        }
+        drop(connection);
+        core.close(id);
+        // The connection's tasks hold the sender; when the last one ends, so does the
+        // writer, and everything has been written.
+        let end = std::time::Instant::now() + Duration::from_secs(1);
+        while !writer.is_finished() && std::time::Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        outbox().push(Event::StdioClosed);
+    })?;
+    Ok(id)
+}
+
+fn spawn(
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> Result<std::thread::JoinHandle<()>, Failure> {
+    let work = move || {
+        crate::process::block_signals();
+        work();
+    };
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(work)
+        .map_err(|error| {
+            let message = format!("A thread cannot be started: {error}.");
+            Failure::new(FailureKind::Internal, "threads", message)
+        })
+}

@@ -1,0 +1,300 @@
+;;; magent-batch.el --- Magent without a window  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The Magent contributors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The commands of bin/magent, in batch Emacs:
+;;
+;;   magent exec [OPTION...] PROMPT   one turn; the answer goes to standard output
+;;   magent acp                       an ACP agent on standard input and output
+;;
+;; Only here, and in tests, Lisp waits for the core.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'magent-config)
+(require 'magent-runtime-api)
+
+(declare-function magent-core-acp-stdio "ext:magent-module" (config))
+
+(defconst magent-batch--usage
+  "Usage: magent exec [OPTION...] PROMPT
+       magent acp
+       magent help
+
+exec runs one turn and prints the answer.  PROMPT \"-\" is read from standard input.
+  --cwd DIR          project directory (default: the current one)
+  --model B:M        backend and model (default: see magent-default-model)
+  --agent AGENT      agent (default: build)
+  --approve MODE     who answers permission questions: ask (on a terminal), never,
+                     always, or rules such as bash=allow,edit:docs/**=allow
+                     (default: ask on a terminal, otherwise never)
+  --json             print every event as one line of JSON
+Exit status: 0 answered, 1 failed, 2 wrong use or setup, 130 cancelled.
+
+acp serves an ACP client on standard input and output until its input ends.
+
+Before either, the Lisp file named by MAGENT_INIT is loaded, by default
+magent/init.el in the configuration directory (~/.config); it can define backends
+and set options.  MAGENT_ELPA names a directory with packages, such as gptel.
+"
+  "What `magent help' prints.")
+
+;;;; Output
+
+(defun magent-batch--out (text)
+  "Print TEXT to standard output."
+  (princ text))
+
+(defun magent-batch--err (format &rest args)
+  "Print a line made of FORMAT and ARGS to standard error."
+  (princ (concat (apply #'format format args) "\n") #'external-debugging-output))
+
+(defun magent-batch--fail (format &rest args)
+  "Print a line made of FORMAT and ARGS and end with status 2."
+  (magent-batch--err "magent: %s" (apply #'format format args))
+  (kill-emacs 2))
+
+;;;; Setup
+
+(defun magent-batch--init-file ()
+  "Return the init file, or nil if there is none."
+  (let* ((named (getenv "MAGENT_INIT"))
+         (config (or (getenv "XDG_CONFIG_HOME") "~/.config"))
+         (default (expand-file-name "magent/init.el" config)))
+    (cond ((and named (not (string-empty-p named)))
+           (unless (file-readable-p named)
+             (magent-batch--fail "MAGENT_INIT names %s, which cannot be read" named))
+           (expand-file-name named))
+          ((file-readable-p default) default))))
+
+(defun magent-batch--add-packages ()
+  "Make installed packages available.
+MAGENT_ELPA names a directory of package directories; without it the user's own
+packages are activated."
+  (let ((directory (getenv "MAGENT_ELPA")))
+    (if (and directory (not (string-empty-p directory)))
+        (dolist (package (directory-files directory t "\\`[^.]"))
+          (when (file-directory-p package)
+            (add-to-list 'load-path package)))
+      (package-activate-all))))
+
+(defun magent-batch--setup ()
+  "Load packages, the init file and the module."
+  (setq locale-coding-system 'utf-8-unix
+        coding-system-for-write nil)
+  (magent-batch--add-packages)
+  (condition-case err
+      (progn
+        (when-let* ((file (magent-batch--init-file)))
+          (load file nil t t))
+        (magent-runtime-ensure))
+    (error (magent-batch--fail "%s" (magent-error-message err)))))
+
+;;;; Waiting
+
+(defun magent-batch--wait (done)
+  "Let the core work until DONE, a function, returns non-nil; return that."
+  (let (value)
+    (while (not (setq value (funcall done)))
+      (accept-process-output nil 0.5))
+    value))
+
+(defun magent-batch--await (call)
+  "Call CALL with a callback and wait for its answer.
+Return the value; when it failed, end with status 2."
+  (let (answer)
+    (funcall call (lambda (ok value) (setq answer (list ok value))))
+    (pcase (magent-batch--wait (lambda () answer))
+      (`(nil ,failure) (magent-batch--fail-with failure))
+      (`(,_ ,value) value))))
+
+(defun magent-batch--fail-with (failure)
+  "End with status 2 and the text of FAILURE, an alist."
+  (let-alist failure
+    (magent-batch--fail "%s%s" .message (if .hint (concat " " .hint) ""))))
+
+;;;; exec
+
+(defun magent-batch--parse-exec (args)
+  "Return the options in ARGS as a plist."
+  (let (options words)
+    (while args
+      (let ((arg (pop args)))
+        (pcase arg
+          ("--json" (setq options (plist-put options :json t)))
+          ((or "--cwd" "--model" "--agent" "--approve")
+           (unless args
+             (magent-batch--fail "%s needs a value; see magent help" arg))
+           (setq options (plist-put options (intern (concat ":" (substring arg 2)))
+                                    (pop args))))
+          ("--" (setq words (append words args) args nil))
+          ((pred (string-prefix-p "--"))
+           (magent-batch--fail "There is no option %s; see magent help" arg))
+          (_ (setq words (append words (list arg)))))))
+    (plist-put options :prompt (string-join words " "))))
+
+(defun magent-batch--stdin ()
+  "Return all of standard input."
+  (let (lines line)
+    (while (setq line (ignore-errors (read-from-minibuffer "")))
+      (push line lines))
+    (string-join (nreverse lines) "\n")))
+
+(defun magent-batch--terminal-p ()
+  "Return non-nil if somebody can answer questions."
+  (equal (getenv "MAGENT_TTY") "1"))
+
+(defvar magent-batch--plain-state nil
+  "What was printed last: nil, the symbol text, or the symbol note.")
+
+(defun magent-batch--note (format &rest args)
+  "Tell something about the turn, made of FORMAT and ARGS, on standard error."
+  (when (eq magent-batch--plain-state 'text)
+    (magent-batch--out "\n"))
+  (setq magent-batch--plain-state 'note)
+  (apply #'magent-batch--err format args))
+
+(defun magent-batch--plain (event)
+  "Show EVENT, an alist, to a person."
+  (let-alist event
+    (pcase .type
+      ("assistant-delta"
+       (setq magent-batch--plain-state 'text)
+       (magent-batch--out .text))
+      ("assistant-complete"
+       (magent-batch--out "\n")
+       (setq magent-batch--plain-state nil))
+      ("tool-call-start" (magent-batch--note "* %s" .title))
+      ("tool-call-complete"
+       (unless (equal .status "completed")
+         (magent-batch--note "  %s: %s" .status
+                             (car (split-string (or .output "") "\n")))))
+      ("plan-update"
+       (dolist (entry .entries)
+         (let-alist entry
+           (magent-batch--note "  [%s] %s"
+                               (pcase .status ("completed" "x") ("in_progress" ">")
+                                      (_ " "))
+                               .step))))
+      ("notice" (magent-batch--note "! %s" .text)))))
+
+(defun magent-batch--show-diffs (event)
+  "Show the changes that the question EVENT, an alist, is about."
+  (dolist (diff (alist-get 'diffs event))
+    (let-alist diff
+      (magent-batch--note "--- %s" .path)
+      (dolist (side `(("-" . ,.old) ("+" . ,.new)))
+        (when (cdr side)
+          (let ((lines (split-string (string-remove-suffix "\n" (cdr side)) "\n")))
+            (dolist (line (seq-take lines 12))
+              (magent-batch--note "%s %s" (car side)
+                                  (truncate-string-to-width line 160 nil nil t)))
+            (when (> (length lines) 12)
+              (magent-batch--note "%s (%d more lines)" (car side)
+                                  (- (length lines) 12)))))))))
+
+(defun magent-batch--ask (event)
+  "Ask on the terminal whether the call in EVENT, an alist, may run."
+  (magent-batch--show-diffs event)
+  (let-alist event
+    (let ((answer (condition-case nil
+                      (read-from-minibuffer
+                       (format "? %s: %s  [y]es, [n]o, [a]lways: " .name .title))
+                    (error "n"))))
+      (magent-runtime-answer .approval-id
+                             (pcase (downcase (string-trim answer))
+                               ((or "y" "yes") 'allow-once)
+                               ((or "a" "always") 'allow-session)
+                               (_ 'deny-once))))))
+
+(defun magent-batch--exec (args)
+  "Run one turn as ARGS say and end Emacs with its outcome."
+  (let* ((options (magent-batch--parse-exec args))
+         (prompt (plist-get options :prompt))
+         (approve (or (plist-get options :approve)
+                      (if (magent-batch--terminal-p) "ask" "never")))
+         (directory (expand-file-name (or (plist-get options :cwd) default-directory)))
+         outcome)
+    (when (equal prompt "-")
+      (setq prompt (magent-batch--stdin)))
+    (when (string-blank-p prompt)
+      (magent-batch--fail "The prompt is empty; see magent help"))
+    (unless (file-directory-p directory)
+      (magent-batch--fail "There is no directory %s" directory))
+    (magent-batch--setup)
+    (let ((id (alist-get 'session-id
+                         (magent-batch--await
+                          (lambda (callback)
+                            (magent-runtime-session-new directory callback))))))
+      (magent-runtime-observe
+       id (lambda (event)
+            (setq outcome (or (magent-batch--observe event options) outcome))))
+      (magent-batch--await
+       (lambda (callback)
+         (magent-runtime-submit id prompt callback
+                                :model (plist-get options :model)
+                                :agent (plist-get options :agent)
+                                :approval approve)))
+      (magent-batch--wait (lambda () outcome))
+      (kill-emacs (magent-batch--status outcome options)))))
+
+(defun magent-batch--observe (event options)
+  "Show EVENT as OPTIONS say; return it if it is the end of the turn."
+  (if (plist-get options :json)
+      (magent-batch--out (concat magent-runtime-report-json "\n"))
+    (magent-batch--plain event))
+  (when (equal (alist-get 'type event) "approval-requested")
+    (magent-batch--ask event))
+  (and (member (alist-get 'type event)
+               '("turn-complete" "turn-failed" "turn-cancelled"))
+       event))
+
+(defun magent-batch--status (outcome options)
+  "Return the exit status for OUTCOME, the turn's last event; tell a failure.
+OPTIONS are those of the command."
+  (let-alist outcome
+    (when (and .error (not (plist-get options :json)))
+      (magent-batch--note "magent: %s%s" .error.message
+                          (if .error.hint (concat " " .error.hint) "")))
+    (pcase .status ("completed" 0) ("cancelled" 130) (_ 1))))
+
+;;;; acp
+
+(defvar magent-batch--stdio-closed nil
+  "Non-nil once the client on standard input has gone.")
+
+(cl-defmethod magent-core-handle ((_kind (eql 'stdio-closed)) _args)
+  "Note that the client on standard input has gone."
+  (setq magent-batch--stdio-closed t))
+
+(defun magent-batch--acp (args)
+  "Serve an ACP client until it goes; ARGS must be empty."
+  (when args
+    (magent-batch--fail "magent acp takes no arguments"))
+  (magent-batch--setup)
+  (magent-core-acp-stdio (magent-config-json))
+  (magent-batch--wait (lambda () magent-batch--stdio-closed))
+  (kill-emacs 0))
+
+;;;; Entry
+
+(defun magent-batch-main ()
+  "Run the command that the rest of the command line says."
+  (let ((args command-line-args-left))
+    (setq command-line-args-left nil)
+    (when (equal (car args) "--")
+      (pop args))
+    (pcase (pop args)
+      ("exec" (magent-batch--exec args))
+      ("acp" (magent-batch--acp args))
+      ((or "help" "--help" "-h") (magent-batch--out magent-batch--usage))
+      ('nil (magent-batch--err "%s" magent-batch--usage) (kill-emacs 2))
+      (command (magent-batch--fail "There is no command %s; see magent help" command)))))
+
+(provide 'magent-batch)
+
+;;; magent-batch.el ends here

@@ -1,0 +1,345 @@
+;;; magent-gptel.el --- Models and the way to them  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The Magent contributors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The registry of models.  Models come from gptel, the user's registry of backends and
+;; keys, and from `magent-define-backend', for endpoints that gptel does not know and
+;; for use without gptel.  The core asks for the list of models and, before each
+;; request, for the route to one of them.  Keys are looked up then and handed over for
+;; that request only.  No variable of gptel is ever changed.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'subr-x)
+(require 'url-parse)
+(require 'magent-core)
+
+(defvar gptel-backend)
+(defvar gptel-model)
+(defvar gptel-stream)
+(defvar gptel-api-key)
+(defvar gptel-temperature)
+(defvar gptel-max-tokens)
+(defvar gptel-proxy)
+(defvar gptel--known-backends)
+(defvar url-proxy-services)
+(declare-function gptel-backend-name "ext:gptel-request" (backend) t)
+(declare-function gptel-backend-models "ext:gptel-request" (backend) t)
+(declare-function gptel-backend-url "ext:gptel-request" (backend) t)
+(declare-function gptel-backend-header "ext:gptel-request" (backend) t)
+(declare-function gptel-backend-key "ext:gptel-request" (backend) t)
+(declare-function gptel-backend-stream "ext:gptel-request" (backend) t)
+(declare-function gptel-backend-request-params "ext:gptel-request" (backend) t)
+
+;;;; Backends of our own
+
+(cl-defstruct (magent-backend (:constructor magent-backend--make))
+  "A backend defined with `magent-define-backend'."
+  name dialect url key models headers params)
+
+(defvar magent-gptel--backends nil
+  "Backends defined with `magent-define-backend', in order of definition.")
+
+(defconst magent-gptel--dialects
+  '((openai-chat . "/chat/completions")
+    (openai-responses . "/responses")
+    (anthropic . "/messages")
+    (gemini . nil)
+    (ollama . "/api/chat"))
+  "Dialects and the last part of their endpoint's path.")
+
+;;;###autoload
+(cl-defun magent-define-backend (name &key dialect url key models headers params)
+  "Define the model backend NAME, a string; replace it if it is defined.
+It needs neither gptel nor any other configuration.
+
+DIALECT is the protocol: `openai-chat', `openai-responses', `anthropic', `gemini' or
+`ollama'.
+URL is the endpoint, or its base, such as \"http://localhost:8080/v1\".
+KEY is the key: a string, a variable, a function without arguments, or nil.
+MODELS is a list of names, each a string or symbol, or (NAME . PLIST) with the keys
+:description, :capabilities (a list of symbols) and :context-window (in tokens).
+HEADERS is an alist of further headers.
+PARAMS is an alist of further fields of a request."
+  (declare (indent 1))
+  (unless (assq dialect magent-gptel--dialects)
+    (magent-error-signal 'config "bad-dialect"
+                         (format "Backend %s has no dialect %S." name dialect)
+                         "See the documentation of magent-define-backend."))
+  (unless (and (stringp url) (string-match-p "\\`https?://[^/]" url))
+    (magent-error-signal 'config "bad-url"
+                         (format "Backend %s has no usable URL." name)))
+  (unless models
+    (magent-error-signal 'config "no-models" (format "Backend %s has no models." name)))
+  (let ((backend (magent-backend--make
+                  :name name :dialect dialect :url url :key key :models models
+                  :headers headers :params params)))
+    (setq magent-gptel--backends
+          (append (cl-remove name magent-gptel--backends
+                             :key #'magent-backend-name :test #'equal)
+                  (list backend)))
+    name))
+
+(defun magent-gptel--string (name)
+  "Return NAME, a symbol or string, as a string."
+  (if (symbolp name) (symbol-name name) name))
+
+(defun magent-gptel--own-model (spec)
+  "Return (NAME . PLIST) for the model SPEC of a backend of ours."
+  (if (consp spec)
+      (cons (magent-gptel--string (car spec)) (cdr spec))
+    (list (magent-gptel--string spec))))
+
+(defun magent-gptel--endpoint (backend)
+  "Return the URL that requests to BACKEND, one of ours, go to.
+A URL that already ends in the dialect's path is left alone; one without any path
+gets the usual version before it."
+  (let* ((url (string-remove-suffix "/" (magent-backend-url backend)))
+         (end (alist-get (magent-backend-dialect backend) magent-gptel--dialects))
+         (bare (string-match-p "\\`https?://[^/?]+\\'" url)))
+    (cond ((or (null end) (string-match-p "\\?" url) (string-suffix-p end url)) url)
+          ((and bare (not (eq (magent-backend-dialect backend) 'ollama)))
+           (concat url "/v1" end))
+          (t (concat url end)))))
+
+(defun magent-gptel--key (key)
+  "Return the key behind KEY, a string, variable or function, or nil."
+  (let ((value (cond ((stringp key) key)
+                     ((functionp key) (funcall key))
+                     ((and key (symbolp key) (boundp key))
+                      (magent-gptel--key (symbol-value key))))))
+    (and (stringp value) (not (string-empty-p value))
+         (string-trim-right value "[\n\r]+"))))
+
+(defun magent-gptel--own-headers (backend)
+  "Return the headers of a request to BACKEND, one of ours, as an alist."
+  (let ((key (magent-gptel--key (magent-backend-key backend))))
+    (append (when key
+              (pcase (magent-backend-dialect backend)
+                ('anthropic `(("x-api-key" . ,key)
+                              ("anthropic-version" . "2023-06-01")))
+                ('gemini `(("x-goog-api-key" . ,key)))
+                (_ `(("Authorization" . ,(concat "Bearer " key))))))
+            (magent-backend-headers backend))))
+
+;;;; Backends of gptel
+
+(defun magent-gptel--backends ()
+  "Return the backends of gptel, newest definition last, or nil without gptel."
+  (and (featurep 'gptel-request)
+       (boundp 'gptel--known-backends)
+       (reverse (mapcar #'cdr gptel--known-backends))))
+
+(defun magent-gptel--pristine-p (backend)
+  "Return non-nil if BACKEND is the one gptel begins with and nobody set up."
+  (and (equal (gptel-backend-name backend) "ChatGPT")
+       (eq (gptel-backend-key backend) 'gptel-api-key)
+       (eq (default-value 'gptel-api-key) 'gptel-api-key-from-auth-source)))
+
+(defun magent-gptel--dialect (backend)
+  "Return the dialect that BACKEND of gptel speaks, a symbol, or nil.
+Only exact types count: a type derived from one of these has ways of its own."
+  (pcase (type-of backend)
+    ((or 'gptel-openai 'gptel-deepseek) 'openai-chat)
+    ('gptel-openai-responses 'openai-responses)
+    ('gptel-anthropic 'anthropic)
+    ('gptel-gemini 'gemini)
+    ('gptel-ollama 'ollama)))
+
+(defun magent-gptel--call (function-or-value info)
+  "Return FUNCTION-OR-VALUE, called with INFO if it is a function.
+Functions of older versions of gptel take no argument."
+  (cond ((not (functionp function-or-value)) function-or-value)
+        ((eql (cdr (func-arity function-or-value)) 0) (funcall function-or-value))
+        (t (funcall function-or-value info))))
+
+(defun magent-gptel--params (backend model)
+  "Return the user's request parameters for MODEL of BACKEND, as an alist."
+  (let (params)
+    (dolist (plist (list (gptel-backend-request-params backend)
+                         (get model :request-params)))
+      (while plist
+        (setf (alist-get (intern (substring (symbol-name (car plist)) 1)) params)
+              (cadr plist))
+        (setq plist (cddr plist))))
+    params))
+
+;;;; The list of models
+
+(defun magent-gptel--model-row (backend model plist unit)
+  "Return the row of MODEL, a string, of BACKEND, a string.
+PLIST has what is known of the model; its context window is counted in UNIT tokens."
+  (let ((window (plist-get plist :context-window))
+        (description (plist-get plist :description)))
+    `((backend . ,backend)
+      (model . ,model)
+      ,@(when (stringp description) `((description . ,description)))
+      ,@(when (numberp window) `((context-window . ,(round (* window unit)))))
+      (capabilities . ,(vconcat (mapcar #'magent-gptel--string
+                                        (plist-get plist :capabilities)))))))
+
+(defun magent-gptel--own-rows ()
+  "Return rows of the models of our own backends."
+  (mapcan (lambda (backend)
+            (mapcar (lambda (spec)
+                      (let ((model (magent-gptel--own-model spec)))
+                        (magent-gptel--model-row (magent-backend-name backend)
+                                                 (car model) (cdr model) 1)))
+                    (magent-backend-models backend)))
+          magent-gptel--backends))
+
+(defun magent-gptel--gptel-rows ()
+  "Return rows of the models of gptel's backends."
+  (mapcan (lambda (backend)
+            (mapcar (lambda (model)
+                      (magent-gptel--model-row
+                       (gptel-backend-name backend) (magent-gptel--string model)
+                       ;; gptel counts windows in thousands of tokens.
+                       (and (symbolp model) (symbol-plist model)) 1000))
+                    (gptel-backend-models backend)))
+          (magent-gptel--backends)))
+
+(defun magent-gptel--gptel-default ()
+  "Return (BACKEND . MODEL), the default of gptel as strings, or nil."
+  (when-let* (((featurep 'gptel-request))
+              (backend (default-value 'gptel-backend))
+              (model (default-value 'gptel-model)))
+    (cons (gptel-backend-name backend) (magent-gptel--string model))))
+
+(defun magent-gptel--own-default ()
+  "Return (BACKEND . MODEL), the first model of our own backends, or nil."
+  (when-let* ((backend (car magent-gptel--backends)))
+    (cons (magent-backend-name backend)
+          (car (magent-gptel--own-model (car (magent-backend-models backend)))))))
+
+(defun magent-gptel--default ()
+  "Return (BACKEND . MODEL), the default model as strings, or nil."
+  (if (and magent-default-model
+           (string-match "\\`\\([^:]+\\):\\(.+\\)\\'" magent-default-model))
+      (cons (match-string 1 magent-default-model)
+            (match-string 2 magent-default-model))
+    (let ((own (magent-gptel--own-default))
+          (gptel (magent-gptel--gptel-default)))
+      (if (and own
+               (or (null gptel)
+                   (magent-gptel--pristine-p (default-value 'gptel-backend))))
+          own
+        gptel))))
+
+(cl-defmethod magent-core-host-call ((_op (eql 'models)) _args)
+  "Return the registered models and the default one."
+  (let ((default (magent-gptel--default)))
+    `((models . ,(vconcat (magent-gptel--own-rows) (magent-gptel--gptel-rows)))
+      ,@(when default
+          `((default . ((backend . ,(car default)) (model . ,(cdr default)))))))))
+
+;;;; Routes
+
+(defun magent-gptel--proxy (url)
+  "Return the proxy for URL: \"system\", \"direct\" or the proxy's URL."
+  (let* ((parts (url-generic-parse-url url))
+         (no-proxy (cdr (assoc "no_proxy" url-proxy-services)))
+         (service (cdr (assoc (url-type parts) url-proxy-services)))
+         (gptel (and (boundp 'gptel-proxy) gptel-proxy)))
+    (cond ((and (stringp gptel) (not (string-empty-p gptel)))
+           (if (string-match-p "://" gptel) gptel (concat "http://" gptel)))
+          ((and (stringp no-proxy) (string-match-p no-proxy (url-host parts)))
+           "direct")
+          ((and (stringp service) (not (string-empty-p service)))
+           (if (string-match-p "://" service) service (concat "http://" service)))
+          (t "system"))))
+
+(defun magent-gptel--headers (alist)
+  "Return the headers in ALIST as a vector of pairs of strings."
+  (vconcat (mapcar (lambda (header)
+                     (vector (format "%s" (car header)) (format "%s" (cdr header))))
+                   alist)))
+
+(defun magent-gptel--object (alist)
+  "Return ALIST for JSON, with symbols as keys; nil is an empty object."
+  (mapcar (lambda (field) (cons (intern (format "%s" (car field))) (cdr field)))
+          alist))
+
+(defun magent-gptel--ca-bundle ()
+  "Return the alist entry that names the file of certificate authorities, if any."
+  (when-let* ((file (or magent-ca-bundle (getenv "SSL_CERT_FILE")))
+              ((not (string-empty-p file))))
+    `((ca-bundle . ,(expand-file-name file)))))
+
+(defun magent-gptel--own-route (backend model)
+  "Return the route to MODEL, a string, of BACKEND, one of ours."
+  (let* ((spec (cl-find model (magent-backend-models backend)
+                        :key (lambda (spec) (car (magent-gptel--own-model spec)))
+                        :test #'equal))
+         (plist (cdr (magent-gptel--own-model spec)))
+         (url (magent-gptel--endpoint backend)))
+    (unless spec
+      (magent-core-host-fail "unknown-model"
+                             (format "%s has no model %s"
+                                     (magent-backend-name backend) model)))
+    `((dialect . ,(symbol-name (magent-backend-dialect backend)))
+      (url . ,url)
+      (headers . ,(magent-gptel--headers (magent-gptel--own-headers backend)))
+      (params . ,(magent-gptel--object (magent-backend-params backend)))
+      (proxy . ,(magent-gptel--proxy url))
+      (stream . t)
+      ,@(magent-gptel--ca-bundle)
+      ,@(assoc-delete-all
+         'backend (magent-gptel--model-row "" model plist 1)))))
+
+(defun magent-gptel--gptel-route (backend model)
+  "Return the route to MODEL, a symbol, of BACKEND of gptel."
+  (let* ((dialect (magent-gptel--dialect backend))
+         (gptel-backend backend)
+         (gptel-model model)
+         (gptel-stream t)
+         (info (list :backend backend :model model :stream t))
+         (url (magent-gptel--call (gptel-backend-url backend) info))
+         (row (magent-gptel--model-row "" (magent-gptel--string model)
+                                       (symbol-plist model) 1000)))
+    (unless dialect
+      (magent-core-host-fail
+       "unsupported-backend"
+       (format "Backends of type %s, such as %s, are not supported yet"
+               (type-of backend) (gptel-backend-name backend))))
+    `((dialect . ,(symbol-name dialect))
+      (url . ,url)
+      (headers . ,(magent-gptel--headers
+                   (magent-gptel--call (gptel-backend-header backend) info)))
+      (params . ,(magent-gptel--object (magent-gptel--params backend model)))
+      (proxy . ,(magent-gptel--proxy url))
+      (stream . ,(if (and (gptel-backend-stream backend)
+                          (default-value 'gptel-stream))
+                     t
+                   :false))
+      ,@(when (numberp (default-value 'gptel-temperature))
+          `((temperature . ,(default-value 'gptel-temperature))))
+      ,@(when (numberp (default-value 'gptel-max-tokens))
+          `((max-tokens . ,(default-value 'gptel-max-tokens))))
+      ,@(magent-gptel--ca-bundle)
+      ,@(assoc-delete-all 'backend row))))
+
+(cl-defmethod magent-core-host-call ((_op (eql 'route)) args)
+  "Return the route to the model in ARGS, with the keys backend and model."
+  (let-alist args
+    (let ((own (cl-find .backend magent-gptel--backends
+                        :key #'magent-backend-name :test #'equal))
+          (gptel (cl-find .backend (magent-gptel--backends)
+                          :key (lambda (backend) (gptel-backend-name backend))
+                          :test #'equal)))
+      (cond (own (magent-gptel--own-route own .model))
+            ((and gptel
+                  (cl-find .model (gptel-backend-models gptel)
+                           :key #'magent-gptel--string :test #'equal))
+             (magent-gptel--gptel-route gptel (intern .model)))
+            (t (magent-core-host-fail
+                "unknown-model"
+                (format "There is no model %s:%s" .backend .model)))))))
+
+(provide 'magent-gptel)
+
+;;; magent-gptel.el ends here
