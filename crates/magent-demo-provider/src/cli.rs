@@ -92,9 +92,7 @@ impl fmt::Display for UsageError {
 }
 
 /// Reads the arguments, without the program's name.
-pub(crate) fn parse(
-    arguments: impl IntoIterator<Item = OsString>,
-) -> Result<Command, UsageError> {
+pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, UsageError> {
     let mut arguments = arguments.into_iter();
     let mut options = Options::default();
     while let Some(argument) = arguments.next() {

@@ -7,7 +7,15 @@ fn parsed(arguments: &[&str]) -> Result<Command, UsageError> {
 #[test]
 fn every_option_has_a_default_and_can_be_set() {
     assert_eq!(parsed(&[]), Ok(Command::Serve(Options::default())));
-    let given = ["--port", "80", "--url-file", "u", "--until-eof", "--delay-ms", "0"];
+    let given = [
+        "--port",
+        "80",
+        "--url-file",
+        "u",
+        "--until-eof",
+        "--delay-ms",
+        "0",
+    ];
     assert_eq!(
         parsed(&given),
         Ok(Command::Serve(Options {

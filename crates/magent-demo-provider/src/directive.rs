@@ -102,10 +102,7 @@ fn head(text: &str) -> Option<(&'static str, &str)> {
 }
 
 /// Reads the rest of a directive; returns what follows it, too.
-fn directive<'a>(
-    name: &'static str,
-    body: &'a str,
-) -> Result<(Directive, &'a str), BadDirective> {
+fn directive<'a>(name: &'static str, body: &'a str) -> Result<(Directive, &'a str), BadDirective> {
     let bad = |problem: String| BadDirective { name, problem };
     if matches!(name, "tool" | "par") {
         let (call, after) = call(body).map_err(|problem| bad(problem.to_owned()))?;

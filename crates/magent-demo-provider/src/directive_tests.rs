@@ -109,7 +109,8 @@ fn balanced_brackets_in_a_text_are_its_own() {
 fn mistakes_are_told() {
     assert_eq!(told("[[say x"), "the directive [[say]] is not closed");
     assert_eq!(told("[[tool x {}"), "the directive [[tool]] is not closed");
-    assert_eq!(told("[[tool"), "");
+    assert_eq!(parsed("[[tool"), []);
+    assert_eq!(told("[[tool x"), "the directive [[tool]] is not closed");
 }
 
 #[test]

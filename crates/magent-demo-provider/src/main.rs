@@ -6,6 +6,8 @@
 //! follows from the conversation that the client sends, so retries, several sessions and
 //! a restart need no care.
 
+#![forbid(unsafe_code)]
+
 mod answer;
 mod cli;
 mod directive;

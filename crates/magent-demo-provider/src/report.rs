@@ -87,11 +87,20 @@ mod tests {
     #[test]
     fn success_is_proved_or_at_least_not_denied() {
         let done = |tool: &str, result: &str| Outcome::of(tool, result).is_done();
-        assert!(done("read_file", "[read_file source=disk revision=x]\nThe user refused"));
-        assert!(done("edit_file", "Edited a (line 1): +1 -1 lines. New revision: x"));
+        assert!(done(
+            "read_file",
+            "[read_file source=disk revision=x]\nThe user refused"
+        ));
+        assert!(done(
+            "edit_file",
+            "Edited a (line 1): +1 -1 lines. New revision: x"
+        ));
         assert!(done("bash", "permission denied, said the user"));
         assert!(!done("bash", ""));
-        assert!(!done("bash", "The call was interrupted. Whether it took effect is unknown."));
+        assert!(!done(
+            "bash",
+            "The call was interrupted. Whether it took effect is unknown."
+        ));
         assert!(!done("read_file", ""));
         assert!(!done("write_file", "Access denied"));
     }
@@ -117,7 +126,10 @@ mod tests {
         let (old, new) = ("0".repeat(64), "a1".repeat(32));
         let text = format!("x={old} revision={new} {new}0 {}", new.to_uppercase());
         assert_eq!(newest_revision(&text), Some(new.as_str()));
-        assert_eq!(newest_revision(&format!("sha256:{old}.")), Some(old.as_str()));
+        assert_eq!(
+            newest_revision(&format!("sha256:{old}.")),
+            Some(old.as_str())
+        );
         assert_eq!(newest_revision("none"), None);
     }
 }

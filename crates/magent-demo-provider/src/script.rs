@@ -110,7 +110,10 @@ fn last_words(request: &ChatRequest) -> String {
         return "Hello from the demo model.".to_owned();
     };
     let line = result.lines().rfind(|line| !line.trim().is_empty());
-    format!("Done: {}", shortened(line.unwrap_or("").trim(), LONGEST_QUOTE))
+    format!(
+        "Done: {}",
+        shortened(line.unwrap_or("").trim(), LONGEST_QUOTE)
+    )
 }
 
 fn revision(request: &ChatRequest) -> String {

@@ -98,15 +98,17 @@ impl Provider {
         let created = self.started / 1000;
         let models: Vec<Value> = MODELS
             .iter()
-            .map(|id| {
-                json!({"id": id, "object": "model", "created": created, "owned_by": "magent"})
-            })
+            .map(
+                |id| json!({"id": id, "object": "model", "created": created, "owned_by": "magent"}),
+            )
             .collect();
         json!({"object": "list", "data": models})
     }
 
     async fn complete(&self, request: Request<Incoming>) -> Response<Body> {
-        let body = Limited::new(request.into_body(), MOST_BYTES).collect().await;
+        let body = Limited::new(request.into_body(), MOST_BYTES)
+            .collect()
+            .await;
         let body = match body {
             Ok(body) => body.to_bytes(),
             Err(error) => {
@@ -143,7 +145,8 @@ impl Provider {
             pace: self.pace,
         };
         if request.stream {
-            let mut response = response(StatusCode::OK, "text/event-stream", play(delivery.events()));
+            let mut response =
+                response(StatusCode::OK, "text/event-stream", play(delivery.events()));
             let headers = response.headers_mut();
             headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
             response

@@ -1,6 +1,5 @@
 //! An answer as it goes over the wire: a series of beats, made while they are sent.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -55,24 +54,31 @@ pub(crate) struct Delivery {
 impl Delivery {
     /// The beats of an answer in server-sent events.
     pub(crate) fn events(self) -> impl Iterator<Item = Beat> + Send {
-        let delivery = Arc::new(self);
-        let start = delivery.delta(&json!({"role": "assistant", "content": ""}));
-        let thoughts = delivery.answer.thoughts(delivery.pace);
-        let thoughts = Arc::clone(&delivery).deltas("reasoning_content", thoughts);
-        let text = delivery.answer.text(delivery.pace);
-        let text = Arc::clone(&delivery).deltas("content", text);
-        let end = delivery.end();
-        std::iter::once(start).chain(thoughts).chain(text).chain(end)
+        let start = self.delta(&json!({"role": "assistant", "content": ""}));
+        let thoughts = self.deltas("reasoning_content", self.answer.thoughts(self.pace));
+        let text = self.deltas("content", self.answer.text(self.pace));
+        let end = self.end();
+        std::iter::once(start)
+            .chain(thoughts)
+            .chain(text)
+            .chain(end)
     }
 
-    fn deltas(
-        self: Arc<Self>,
+    /// The pieces of a text.  A flood has millions of them, so all that they have in
+    /// common is made once.
+    fn deltas<P: Iterator<Item = Piece> + Send>(
+        &self,
         key: &'static str,
-        pieces: impl Iterator<Item = Piece> + Send,
-    ) -> impl Iterator<Item = Beat> + Send {
+        pieces: P,
+    ) -> impl Iterator<Item = Beat> + Send + use<P> {
+        let empty = self.chunk_text(&json!({key: ""}), None);
+        // No text in JSON looks like this: its quotes would be escaped.
+        let place = format!("\"{key}\":\"\"");
+        let (before, after) = empty.split_once(&place).unwrap_or((&empty, ""));
+        let (before, after) = (format!("{before}\"{key}\":"), after.to_owned());
         pieces.map(move |piece| Beat {
             pause: piece.pause,
-            ..self.delta(&json!({key: piece.text}))
+            ..event(&format!("{before}{}{after}", Value::from(piece.text)))
         })
     }
 
@@ -119,9 +125,13 @@ impl Delivery {
     }
 
     fn chunk(&self, delta: &Value, reason: Option<&str>) -> Beat {
+        event(&self.chunk_text(delta, reason))
+    }
+
+    fn chunk_text(&self, delta: &Value, reason: Option<&str>) -> String {
         let choice = json!({"index": 0, "delta": delta, "finish_reason": reason});
         let chunk = self.object("chat.completion.chunk", vec![choice], None);
-        event(&chunk.to_string())
+        chunk.to_string()
     }
 
     /// The beats of an answer in one body, which comes when the last word would have.
@@ -154,7 +164,11 @@ impl Delivery {
     }
 
     fn whole(&self, reasoning: &str, text: &str) -> Value {
-        let content = if text.is_empty() { Value::Null } else { text.into() };
+        let content = if text.is_empty() {
+            Value::Null
+        } else {
+            text.into()
+        };
         let mut message = Map::new();
         message.insert("role".into(), "assistant".into());
         message.insert("content".into(), content);

@@ -156,7 +156,10 @@ impl Language {
         let told = [
             facts.read.as_ref().map(|outcome| self.about_read(outcome)),
             facts.edit.as_ref().map(|outcome| self.about_edit(outcome)),
-            facts.write.as_ref().map(|outcome| self.about_write(outcome)),
+            facts
+                .write
+                .as_ref()
+                .map(|outcome| self.about_write(outcome)),
             facts.run.as_ref().map(|outcome| self.about_run(outcome)),
         ];
         lines.extend(told.into_iter().flatten().map(|line| format!("- {line}")));
@@ -190,10 +193,9 @@ impl Language {
 
     fn about_read(self, outcome: &Outcome) -> String {
         match outcome {
-            Outcome::Done(_) => self.pick(
-                format!("I read `{NOTES}`."),
-                format!("读取了 `{NOTES}`。"),
-            ),
+            Outcome::Done(_) => {
+                self.pick(format!("I read `{NOTES}`."), format!("读取了 `{NOTES}`。"))
+            }
             Outcome::Missing => self.pick(
                 format!("I looked for `{NOTES}`, but there is no such file here."),
                 format!("想读取 `{NOTES}`，但这里没有这个文件。"),
