@@ -99,6 +99,7 @@ revert it, or read it with source live-buffer" (buffer-name))))
   "Save this buffer without asking anything, and return its new revision."
   (let ((file-precious-flag t)
         (require-final-newline nil)
+        (save-silently t)
         (inhibit-message t)
         ;; A save hook that wants to ask must fail instead of waiting for nobody.
         (enable-recursive-minibuffers nil))

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use agent_client_protocol_schema::v1::{
     ContentBlock, ContentChunk, SessionId, SessionNotification, SessionUpdate, TextContent,
-    ToolCallUpdate, ToolCallUpdateFields,
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::rpc::notification;
+use crate::to_acp::tools::terminal_output;
 
 /// How fast the other side can draw.
 #[derive(Clone, Copy, Debug)]
@@ -184,11 +184,7 @@ fn render(piece: TextPiece) -> Value {
     let update = match piece.target {
         TextTarget::Message(id) => SessionUpdate::AgentMessageChunk(chunk(piece.text, id)),
         TextTarget::Thought(id) => SessionUpdate::AgentThoughtChunk(chunk(piece.text, id)),
-        TextTarget::Terminal(id) => {
-            let data = json!({"terminal_output": {"terminal_id": id, "data": piece.text}});
-            let update = ToolCallUpdate::new(id, ToolCallUpdateFields::new());
-            SessionUpdate::ToolCallUpdate(update.meta(data.as_object().cloned()))
-        }
+        TextTarget::Terminal(id) => terminal_output(id, piece.text),
     };
     session_update(&piece.session, update)
 }

@@ -157,7 +157,9 @@ pub(crate) fn read_config(text: Option<&str>) -> Result<Arc<RuntimeConfig>, Fail
         return Ok(Arc::new(RuntimeConfig::default()));
     };
     let value = parse(text)?;
-    RuntimeConfig::from_json(&value).map(Arc::new).map_err(failed)
+    RuntimeConfig::from_json(&value)
+        .map(Arc::new)
+        .map_err(failed)
 }
 
 /// Reads JSON that Lisp made.

@@ -272,7 +272,9 @@ fn queue_cancel(env: &Env, session: Text, submission: Option<Text>) -> Result<i6
 /// Return non-nil if SESSION has work running or waiting.
 #[defun]
 fn queue_busy_p(env: &Env, session: Text) -> Result<bool> {
-    guarded(env, || Ok(core()?.runtime.is_busy(&SessionId::new(session.0))))
+    guarded(env, || {
+        Ok(core()?.runtime.is_busy(&SessionId::new(session.0)))
+    })
 }
 
 /// Answer the question APPROVAL with DECISION.

@@ -17,9 +17,16 @@ pub(crate) enum Event {
     /// A notice beside an ACP client's conversation.
     Notice { connection: u64, text: String },
     /// A request to Emacs.
-    Host { id: String, op: String, args: String },
+    Host {
+        id: String,
+        op: String,
+        args: String,
+    },
     /// The answer to a request of Lisp.
-    Reply { id: u64, result: Result<String, String> },
+    Reply {
+        id: u64,
+        result: Result<String, String>,
+    },
     /// A report about a session, as JSON.
     Report { session: String, json: String },
     /// A line for the log.

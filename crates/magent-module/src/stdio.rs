@@ -43,7 +43,11 @@ pub(crate) fn serve(core: &'static Core, config: Arc<RuntimeConfig>) -> Result<u
         for batch in lines {
             let mut text = batch.join("\n");
             text.push('\n');
-            if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
+            if out
+                .write_all(text.as_bytes())
+                .and_then(|()| out.flush())
+                .is_err()
+            {
                 // The client has closed its end, which its input will tell, too.
                 return;
             }

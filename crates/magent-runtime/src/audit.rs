@@ -148,7 +148,7 @@ impl Audit {
             "session_id": record.session_id.as_ref().map(|id| safe_id(id.as_str())),
             "scope": if root.is_some() { "project" } else { "global" },
             "project_root": root.map(|_| "$PROJECT"),
-            "project_id": root.map(|root| short_hash(root)),
+            "project_id": root.map(short_hash),
             "tool_name": safe_id(&record.tool),
             "perm_key": record.permission_key,
             "decision": record.decision,

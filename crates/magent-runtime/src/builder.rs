@@ -73,7 +73,7 @@ pub(crate) async fn build(turn: &TurnContext, context: EpochContext) -> Result<E
     } else {
         Vec::new()
     };
-    let wire_tools: Vec<WireTool> = tools.iter().map(|tool| wire_tool(tool)).collect();
+    let wire_tools: Vec<WireTool> = tools.iter().map(wire_tool).collect();
     let limit = HistoryLimit {
         max_messages: request.config.max_history,
     };

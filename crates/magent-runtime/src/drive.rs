@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::SubmitRequest;
 use crate::replay::tool_view;
-use crate::runtime::{FLUSH_LIMIT, Runtime};
+use crate::runtime::Runtime;
 use crate::session::Session;
 use crate::submission::Submission;
 use crate::turn::{TurnEnd, run_turn};
@@ -20,6 +20,9 @@ use crate::turn_context::TurnContext;
 
 /// How long a cancelled turn may take to end by itself before it is dropped.
 const CANCEL_LIMIT: Duration = Duration::from_millis(80);
+
+/// How long a finished turn waits for the disk before it is reported anyway.
+const FLUSH_LIMIT: Duration = Duration::from_secs(3);
 
 /// Records a prompt as a queued turn.
 pub(crate) fn record_prompt(
@@ -139,7 +142,7 @@ fn close_open_calls(turn: &TurnContext) {
     });
     let reason = json!({"code": "cancelled", "message": "The turn ended before the call did."});
     for item in open {
-        let mut view = tool_view(&item, turn.services.catalog());
+        let mut view = tool_view(&item, &turn.services.catalog);
         view.status = ItemStatus::Cancelled;
         view.content = "The turn ended before the call did.".to_owned();
         let cancelled = magent_types::Item::clone(&item);

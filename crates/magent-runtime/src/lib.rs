@@ -7,12 +7,15 @@
 
 #![forbid(unsafe_code)]
 
+mod admission;
 mod agents;
 mod approval;
 mod audit;
+mod authority;
 mod batch;
 mod builder;
 mod bus;
+mod call_audit;
 mod calls;
 mod config;
 mod drive;
@@ -22,10 +25,14 @@ mod live;
 mod models;
 mod orchestrator;
 mod queue;
+mod recorder;
 mod replay;
 mod runtime;
 mod sample;
+mod services;
 mod session;
+mod session_registry;
+mod settlement;
 mod submission;
 mod turn;
 mod turn_context;
@@ -33,14 +40,14 @@ mod turn_context;
 pub use agents::{AgentRegistry, builtin_agents};
 pub use approval::{ApprovalDecision, ApprovalMode};
 pub use audit::{AuditRecord, AuditTarget};
+pub use authority::AuthorityRow;
 pub use bus::{Observer, ObserverId};
 pub use config::{ReasoningDisplay, RuntimeConfig};
 pub use error::RuntimeError;
 pub use host::{HostBridge, HostRequest, HostSink};
 pub use magent_tools::{Catalog, clip_lines};
 pub use models::{ModelCatalog, ModelChoice};
-pub use runtime::{
-    AuthorityRow, Runtime, RuntimePorts, SessionInfo, SessionListing, SessionOptions,
-};
+pub use runtime::{Runtime, RuntimePorts};
 pub use session::ReplayEntry;
+pub use session_registry::{SessionInfo, SessionListing, SessionOptions};
 pub use submission::{SubmitRequest, Submitted, ToolSelection};

@@ -39,7 +39,7 @@ fn replay_item(item: &Item, catalog: &Catalog) -> Option<ReplayEntry> {
             item: id,
             text: text(),
         }),
-        ItemType::Tool => Some(ReplayEntry::Tool(tool_view(item, catalog))),
+        ItemType::Tool => Some(ReplayEntry::Tool(Box::new(tool_view(item, catalog)))),
         ItemType::Plan => Some(ReplayEntry::Plan(plan_entries(&item.output))),
         ItemType::Notice => Some(ReplayEntry::Notice(text())),
         ItemType::Provider | ItemType::WorkflowStep | ItemType::Sample => None,
@@ -65,8 +65,7 @@ pub(crate) fn tool_view(item: &Item, catalog: &Catalog) -> ToolView {
         title: title.unwrap_or(&name).to_owned(),
         input: item.input.clone(),
         status: item.status,
-        // A replay has no stream: the output is shown as it was recorded.
-        live_output: false,
+        live_output: tool.is_some_and(|tool| tool.has_live_output()),
         content: crate::live::strip_controls(&content.unwrap_or_default()),
         exit_code: item
             .metadata
@@ -91,10 +90,16 @@ fn recorded_diff(item: &Item, name: &str) -> Option<FileDiff> {
         "write_file" => (None, text("content")?),
         _ => return None,
     };
+    // Parts of a file seldom end with a newline; a display would remark on that.
+    let whole_lines = |text: &str| match text {
+        "" => String::new(),
+        text if text.ends_with('\n') => text.to_owned(),
+        text => format!("{text}\n"),
+    };
     Some(FileDiff {
         path,
-        old_text,
-        new_text: new_text.to_owned(),
+        old_text: old_text.map(|text| whole_lines(&text)),
+        new_text: whole_lines(new_text),
         line: None,
     })
 }

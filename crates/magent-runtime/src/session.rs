@@ -46,7 +46,7 @@ pub enum ReplayEntry {
         text: String,
     },
     /// A tool call, ended.
-    Tool(ToolView),
+    Tool(Box<ToolView>),
     /// A plan, whole.
     Plan(Vec<PlanEntry>),
     /// A notice.

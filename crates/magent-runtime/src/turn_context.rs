@@ -7,7 +7,7 @@ use magent_types::{EventKind, UnixSeconds, Usage};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use crate::runtime::Services;
+use crate::services::Services;
 use crate::session::Session;
 use crate::submission::{RequestContext, Submission};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{
     CloseSessionRequest, CloseSessionResponse, Error, LoadSessionRequest, LoadSessionResponse,
-    NewSessionRequest, NewSessionResponse, SessionInfoUpdate, SessionUpdate,
+    NewSessionRequest, NewSessionResponse, SessionInfoUpdate, SessionUpdate, UsageUpdate,
 };
 use magent_runtime::SessionInfo;
 use magent_types::{Scope, SessionId};
@@ -60,14 +60,19 @@ pub(crate) async fn session_load(
             .replay(&info.id)
             .map_err(|error| runtime_error(&error))?;
         let catalog = connection.runtime.catalog();
-        for update in replay_updates(entries, catalog) {
+        let terminal = connection.projector.terminal();
+        for update in replay_updates(entries, catalog, terminal) {
             connection.sender.update(info.id.as_str(), update);
         }
     }
     let answer = LoadSessionResponse::new()
         .modes(modes(&connection.runtime, &info.options))
         .config_options(config_options(&connection.runtime, &info.options).await);
-    let then = after_opening(connection, &info, request.mcp_servers.len());
+    let mut then = after_opening(connection, &info, request.mcp_servers.len());
+    if let Some((used, size)) = connection.runtime.context_usage(&info.id).await {
+        let update = SessionUpdate::UsageUpdate(UsageUpdate::new(used, size));
+        then.push(Outgoing::Message(session_update(info.id.as_str(), update)));
+    }
     Ok((write(&answer)?, then))
 }
 

@@ -4,11 +4,17 @@ use agent_client_protocol_schema::v1::{ContentBlock, ContentChunk, SessionUpdate
 use magent_runtime::{Catalog, ReplayEntry};
 use magent_types::{ItemId, ItemStatus, ToolView};
 
-use super::tools::{tool_call, tool_ended};
+use super::tools::{terminal_output, tool_call, tool_ended};
 use super::updates::plan;
 
 /// The updates that show a conversation again, in order.
-pub(crate) fn replay_updates(entries: Vec<ReplayEntry>, catalog: &Catalog) -> Vec<SessionUpdate> {
+///
+/// `terminal` tells that the client shows a command's output in a terminal.
+pub(crate) fn replay_updates(
+    entries: Vec<ReplayEntry>,
+    catalog: &Catalog,
+    terminal: bool,
+) -> Vec<SessionUpdate> {
     let mut updates = Vec::new();
     for entry in entries {
         match entry {
@@ -22,14 +28,7 @@ pub(crate) fn replay_updates(entries: Vec<ReplayEntry>, catalog: &Catalog) -> Ve
                 updates.push(SessionUpdate::AgentThoughtChunk(chunk(&item, text)));
             }
             ReplayEntry::Tool(view) => {
-                let begun = ToolView {
-                    status: ItemStatus::Pending,
-                    diffs: Vec::new(),
-                    ..view.clone()
-                };
-                updates.push(SessionUpdate::ToolCall(tool_call(&begun, false)));
-                let ended = tool_ended(&view, catalog, false);
-                updates.push(SessionUpdate::ToolCallUpdate(ended));
+                updates.extend(replay_call(&view, catalog, terminal));
             }
             ReplayEntry::Plan(entries) => updates.push(SessionUpdate::Plan(plan(&entries))),
             ReplayEntry::Notice(text) => {
@@ -38,6 +37,24 @@ pub(crate) fn replay_updates(entries: Vec<ReplayEntry>, catalog: &Catalog) -> Ve
             }
         }
     }
+    updates
+}
+
+fn replay_call(view: &ToolView, catalog: &Catalog, terminal: bool) -> Vec<SessionUpdate> {
+    let begun = ToolView {
+        status: ItemStatus::Pending,
+        diffs: Vec::new(),
+        ..view.clone()
+    };
+    let mut updates = vec![SessionUpdate::ToolCall(tool_call(&begun, terminal))];
+    if terminal && view.live_output && !view.content.is_empty() {
+        updates.push(terminal_output(
+            view.call_id.as_str().to_owned(),
+            view.content.clone(),
+        ));
+    }
+    let ended = tool_ended(view, catalog, terminal);
+    updates.push(SessionUpdate::ToolCallUpdate(ended));
     updates
 }
 

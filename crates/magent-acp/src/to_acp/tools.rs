@@ -1,8 +1,8 @@
 //! Tool calls as rows, updates and questions.
 
 use agent_client_protocol_schema::v1::{
-    ContentBlock, PermissionOption, PermissionOptionKind, RequestPermissionRequest, TextContent,
-    ToolCall, ToolCallContent, ToolCallLocation, ToolCallStatus, ToolCallUpdate,
+    ContentBlock, PermissionOption, PermissionOptionKind, RequestPermissionRequest, SessionUpdate,
+    TextContent, ToolCall, ToolCallContent, ToolCallLocation, ToolCallStatus, ToolCallUpdate,
     ToolCallUpdateFields, ToolKind as AcpToolKind,
 };
 use magent_runtime::Catalog;
@@ -18,11 +18,15 @@ const LINE_LIMIT: usize = 1_000;
 
 /// The row of a call that is known.
 pub(crate) fn tool_call(view: &ToolView, terminal: bool) -> ToolCall {
-    let call = ToolCall::new(view.call_id.to_string(), view.title.as_str())
+    let mut call = ToolCall::new(view.call_id.to_string(), view.title.as_str())
         .kind(kind(view.kind))
         .status(status(view.status))
-        .locations(locations(view))
-        .raw_input(bounded_input(&view.input));
+        .locations(locations(view));
+    // A plan has an update of its own; clients take one among the arguments for a
+    // proposal that waits for approval.
+    if view.name != "update_plan" {
+        call = call.raw_input(bounded_input(&view.input));
+    }
     if terminal && view.live_output {
         call.meta(terminal_info(view))
     } else {
@@ -82,6 +86,13 @@ pub(crate) fn tool_ended(view: &ToolView, catalog: &Catalog, terminal: bool) -> 
         return update.meta(exit.as_object().cloned());
     }
     update
+}
+
+/// A piece of a command's output, for clients that append it to a terminal.
+pub(crate) fn terminal_output(call_id: String, text: String) -> SessionUpdate {
+    let data = json!({"terminal_output": {"terminal_id": call_id, "data": text}});
+    let update = ToolCallUpdate::new(call_id, ToolCallUpdateFields::new());
+    SessionUpdate::ToolCallUpdate(update.meta(data.as_object().cloned()))
 }
 
 /// The output of a running call, whole, for clients without a terminal.

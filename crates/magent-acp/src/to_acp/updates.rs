@@ -38,7 +38,8 @@ impl Projector {
         self.terminal.store(true, Ordering::Release);
     }
 
-    fn terminal(&self) -> bool {
+    /// Whether it does.
+    pub(crate) fn terminal(&self) -> bool {
         self.terminal.load(Ordering::Acquire)
     }
 

@@ -45,7 +45,7 @@ fn child_writes_until_killed() {
         let mut out = std::io::stdout();
         writeln!(out, "\nacknowledged {number}").unwrap();
         out.flush().unwrap();
-        if number % 7 == 0 {
+        if number.is_multiple_of(7) {
             session.checkpoint(ledger.snapshot(3.0));
         }
     }

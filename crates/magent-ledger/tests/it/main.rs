@@ -1,4 +1,10 @@
 //! Behaviour of the ledger and its files.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail by panicking, as tests do"
+)]
 
 mod crash;
 mod files;

@@ -80,7 +80,7 @@ impl Tool for Glob {
     fn title(&self, call: &Call, context: &ToolContext) -> String {
         let pattern = display::shorten_end(&display::one_line(call.text("pattern")), 60);
         let path = display::call_path(call, context);
-        display::title(&format!("Find {pattern} in {path}"))
+        display::title(&format!("Search files {pattern} in {path}"))
     }
 
     fn audit_preview(&self, arguments: &Map<String, Value>) -> Map<String, Value> {

@@ -179,6 +179,6 @@ fn the_title_is_bounded() {
         let call = project.call(&tool, &arguments).unwrap();
         tool.title(&call, &project.context())
     };
-    assert_eq!(title("**/*.rs"), "Find **/*.rs in src");
+    assert_eq!(title("**/*.rs"), "Search files **/*.rs in src");
     assert!(title(&"x".repeat(500)).ends_with("… in src"));
 }

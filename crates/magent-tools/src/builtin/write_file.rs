@@ -73,7 +73,13 @@ impl Tool for WriteFile {
     }
 
     fn title(&self, call: &Call, context: &ToolContext) -> String {
-        display::title(&format!("Write {}", display::call_path(call, context)))
+        let path = display::call_path(call, context);
+        // Clients put the kind before the title and drop a word that repeats it.
+        let what = match call.text("expected_revision") {
+            "absent" => "new file",
+            _ => "whole file",
+        };
+        display::title(&format!("Edit {path} ({what})"))
     }
 
     fn audit_preview(&self, arguments: &Map<String, Value>) -> Map<String, Value> {

@@ -1,0 +1,344 @@
+//! The sessions that are live, and the way from and to the saved ones.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use magent_ledger::LedgerError;
+use magent_types::{Effort, EventKind, ItemType, Scope, SessionId, Thinking, UnixSeconds, Usage};
+
+use crate::runtime::Runtime;
+use crate::session::{Options, Session};
+use crate::{ModelChoice, ReplayEntry, RuntimeConfig, RuntimeError};
+
+/// A live session.
+#[derive(Clone, Debug)]
+pub struct SessionInfo {
+    /// Its id.
+    pub id: SessionId,
+    /// Where it belongs.
+    pub scope: Scope,
+    /// Its title, if it has one.
+    pub title: Option<String>,
+    /// Its options.
+    pub options: SessionOptions,
+    /// What had to be put right when it was loaded, for people.
+    pub notice: Option<String>,
+}
+
+/// A session's options as they stand.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionOptions {
+    /// The agent.
+    pub agent: String,
+    /// The model; `None` is the default.
+    pub model: Option<ModelChoice>,
+    /// The reasoning effort; `None` is the default.
+    pub effort: Option<Effort>,
+    /// The thinking mode; `None` is the default.
+    pub thinking: Option<Thinking>,
+}
+
+/// A session in a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionListing {
+    /// Its id.
+    pub id: SessionId,
+    /// Where it belongs.
+    pub scope: Scope,
+    /// Its title.
+    pub title: Option<String>,
+    /// When it last changed.
+    pub updated_at: UnixSeconds,
+}
+
+impl Runtime {
+    /// Makes a session.  It is saved with its first turn.
+    pub fn new_session(
+        &self,
+        scope: Scope,
+        config: &RuntimeConfig,
+    ) -> Result<SessionInfo, RuntimeError> {
+        self.check_open()?;
+        let agent = &config.default_agent;
+        if self.agents().get(agent).is_none() {
+            return Err(RuntimeError::UnknownAgent(agent.clone()));
+        }
+        let id = new_session_id();
+        let options = Options {
+            agent: agent.clone(),
+            model: None,
+            effort: None,
+            thinking: None,
+        };
+        let session = Arc::new(Session::new(id, scope, options));
+        let info = describe(&session, None);
+        self.register(session);
+        Ok(info)
+    }
+
+    /// Opens a session of exactly this scope: the live one, or the saved one, which is
+    /// locked for this process then.
+    pub async fn load_session(
+        self: &Arc<Self>,
+        scope: Scope,
+        id: SessionId,
+        config: &RuntimeConfig,
+    ) -> Result<SessionInfo, RuntimeError> {
+        self.check_open()?;
+        if let Some(session) = self.live(&scope, &id) {
+            return Ok(describe(&session, None));
+        }
+        let runtime = Arc::clone(self);
+        let default_agent = config.default_agent.clone();
+        let opened =
+            tokio::task::spawn_blocking(move || runtime.open_saved(&scope, &id, &default_agent));
+        match opened.await {
+            Ok(opened) => {
+                let (session, notice) = opened?;
+                Ok(describe(&session, notice))
+            }
+            Err(_) => Err(RuntimeError::ShuttingDown),
+        }
+    }
+
+    fn open_saved(
+        &self,
+        scope: &Scope,
+        id: &SessionId,
+        default_agent: &str,
+    ) -> Result<(Arc<Session>, Option<String>), RuntimeError> {
+        let directory = &self.services.directory;
+        if !directory.exists(scope, id) {
+            return Err(RuntimeError::UnknownSession(id.clone()));
+        }
+        let lock = match directory.lock(scope, id, &self.services.holder) {
+            Ok(lock) => Some(lock),
+            // A folder that cannot be written can still be read.
+            Err(LedgerError::Io { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let loaded = directory.load(scope, id)?;
+        let mut ledger = loaded.ledger;
+        let unfinished = ledger.reconcile_after_restart(crate::session::now());
+        let metadata = &loaded.header.metadata;
+        let text = |key: &str| metadata.get(key).and_then(|value| value.as_str());
+        let agent = text("agent").filter(|name| self.agents().get(name).is_some());
+        let options = Options {
+            agent: agent.unwrap_or(default_agent).to_owned(),
+            model: text("model").and_then(split_model),
+            effort: text("effort").and_then(Effort::parse),
+            thinking: text("thinking").and_then(Thinking::parse),
+        };
+        let report = loaded.report;
+        let session = Session::loaded(loaded.header, ledger, report, lock, options);
+        let session = self.register(Arc::new(session));
+        if unfinished {
+            session.open_for_writing(directory, &self.services.writer, &self.services.holder);
+            session.flush_later();
+        }
+        let notice = (report.torn_bytes > 0).then(|| {
+            format!(
+                "The last {} bytes of the session's log were cut off by a crash and left out.",
+                report.torn_bytes
+            )
+        });
+        Ok((session, notice))
+    }
+
+    /// Adds a session, unless somebody else added it meanwhile; returns the one that
+    /// counts.
+    fn register(&self, session: Arc<Session>) -> Arc<Session> {
+        let key = (session.scope.clone(), session.id.clone());
+        Arc::clone(self.sessions.lock().entry(key).or_insert(session))
+    }
+
+    fn live(&self, scope: &Scope, id: &SessionId) -> Option<Arc<Session>> {
+        let key = (scope.clone(), id.clone());
+        self.sessions.lock().get(&key).cloned()
+    }
+
+    /// A live session, by its id.
+    pub(crate) fn session(&self, id: &SessionId) -> Result<Arc<Session>, RuntimeError> {
+        self.sessions
+            .lock()
+            .values()
+            .find(|session| session.id == *id)
+            .cloned()
+            .ok_or_else(|| RuntimeError::UnknownSession(id.clone()))
+    }
+
+    /// Lists the saved sessions of exactly this scope, or of all, newest first.
+    pub async fn list_sessions(self: &Arc<Self>, scope: Option<Scope>) -> Vec<SessionListing> {
+        let runtime = Arc::clone(self);
+        let listed = tokio::task::spawn_blocking(move || {
+            let directory = &runtime.services.directory;
+            let summaries = match &scope {
+                Some(scope) => directory.list(scope),
+                None => directory.list_all(),
+            };
+            let listed = summaries.into_iter().filter_map(|summary| {
+                let scope = summary.scope.clone().or_else(|| scope.clone())?;
+                let here = runtime.live(&scope, &summary.id).is_some();
+                Some(listing(summary, scope, here))
+            });
+            listed.collect()
+        });
+        listed.await.unwrap_or_default()
+    }
+
+    /// Counts one more user of a session; a session without users is closed.
+    pub fn attach(&self, id: &SessionId) {
+        if let Ok(session) = self.session(id) {
+            session.attach();
+        }
+    }
+
+    /// Counts one user less.  Without any, the session's work is cancelled, its files
+    /// are written and its lock is given back.
+    pub fn detach(self: &Arc<Self>, id: &SessionId) {
+        let Ok(session) = self.session(id) else {
+            return;
+        };
+        if !session.detach() {
+            return;
+        }
+        self.cancel_session(id);
+        let runtime = Arc::clone(self);
+        self.handle.spawn(async move {
+            runtime.wait_until_idle(&session.id).await;
+            let key = (session.scope.clone(), session.id.clone());
+            runtime.sessions.lock().remove(&key);
+            session.close();
+        });
+    }
+
+    async fn wait_until_idle(&self, id: &SessionId) {
+        while self.queue.lock().is_busy(id) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// What a user interface shows again of a session.
+    pub fn replay(&self, id: &SessionId) -> Result<Vec<ReplayEntry>, RuntimeError> {
+        let session = self.session(id)?;
+        // A thread shares its turns, so this copies little.
+        let thread = session.read(|state| state.ledger.thread().clone());
+        Ok(crate::replay::replay(&thread, &self.services.catalog))
+    }
+
+    /// How much of its model's context the session's last request filled, and how much
+    /// there is, in tokens; `None` if either is unknown.
+    pub async fn context_usage(&self, id: &SessionId) -> Option<(u64, u64)> {
+        let session = self.session(id).ok()?;
+        let thread = session.read(|state| state.ledger.thread().clone());
+        let sample = thread
+            .turns
+            .iter()
+            .rev()
+            .flat_map(|turn| turn.items.iter().rev())
+            .find(|item| item.kind == ItemType::Sample && item.metadata.contains_key("usage"))?;
+        let usage = Usage::from_json(sample.metadata.get("usage")?);
+        let route = sample.metadata.get("header")?.get("route")?;
+        let text = |key: &str| Some(route.get(key)?.as_str()?.to_owned());
+        let choice = ModelChoice {
+            backend: text("backend-name")?,
+            model: text("model")?,
+        };
+        let catalog = self.models().await.ok()?;
+        let window = catalog.get(&choice)?.context_window?;
+        Some((usage.input? + usage.output.unwrap_or(0), window))
+    }
+
+    /// A session's options.
+    pub fn options(&self, id: &SessionId) -> Result<SessionOptions, RuntimeError> {
+        Ok(describe(&*self.session(id)?, None).options)
+    }
+
+    /// A session's title, if it has one.
+    pub fn title(&self, id: &SessionId) -> Result<Option<String>, RuntimeError> {
+        Ok(describe(&*self.session(id)?, None).title)
+    }
+
+    /// Switches a session's agent, for later prompts.
+    pub fn set_agent(&self, id: &SessionId, agent: &str) -> Result<(), RuntimeError> {
+        let known = self.agents().get(agent);
+        if !known.is_some_and(|agent| agent.mode.is_primary()) {
+            return Err(RuntimeError::UnknownAgent(agent.to_owned()));
+        }
+        let session = self.session(id)?;
+        session.update(|state| state.options.agent = agent.to_owned());
+        let kind = EventKind::AgentChanged(agent.to_owned());
+        session.emit(&self.services.bus, None, None, kind);
+        Ok(())
+    }
+
+    /// Switches a session's model, for later prompts; `None` is the default.
+    pub fn set_model(
+        &self,
+        id: &SessionId,
+        model: Option<ModelChoice>,
+    ) -> Result<(), RuntimeError> {
+        self.session(id)?
+            .update(|state| state.options.model = model);
+        Ok(())
+    }
+
+    /// Switches a session's reasoning effort, for later prompts; `None` is the default.
+    pub fn set_effort(&self, id: &SessionId, effort: Option<Effort>) -> Result<(), RuntimeError> {
+        self.session(id)?
+            .update(|state| state.options.effort = effort);
+        Ok(())
+    }
+}
+
+fn describe(session: &Session, notice: Option<String>) -> SessionInfo {
+    session.read(|state| SessionInfo {
+        id: session.id.clone(),
+        scope: session.scope.clone(),
+        title: state.header.display_title().map(str::to_owned),
+        options: SessionOptions {
+            agent: state.options.agent.clone(),
+            model: state.options.model.clone(),
+            effort: state.options.effort,
+            thinking: state.options.thinking,
+        },
+        notice,
+    })
+}
+
+/// `here` tells that this very process has the session live.
+fn listing(summary: magent_ledger::SessionSummary, scope: Scope, here: bool) -> SessionListing {
+    let mut title = summary.title;
+    // The list is where the user meets a problem first, so it must not be silent there.
+    if summary.damage.is_some() {
+        title = Some(format!("(cannot be read) {}", summary.id));
+    } else if let (Some(holder), false) = (summary.holder, here) {
+        let name = title.unwrap_or_else(|| summary.id.to_string());
+        title = Some(format!("{name} (in use by {holder})"));
+    }
+    SessionListing {
+        id: summary.id,
+        scope,
+        title,
+        updated_at: summary.updated_at,
+    }
+}
+
+fn split_model(name: &str) -> Option<ModelChoice> {
+    let (backend, model) = name.split_once(':')?;
+    Some(ModelChoice {
+        backend: backend.to_owned(),
+        model: model.to_owned(),
+    })
+}
+
+/// `session-YYYYMMDD-HHMMSS-xxxx`: sorted by time, and different in two Emacsen that
+/// begin a session in the same second.
+fn new_session_id() -> SessionId {
+    let format = time::macros::format_description!("[year][month][day]-[hour][minute][second]");
+    let stamp = time::OffsetDateTime::now_utc()
+        .format(format)
+        .unwrap_or_default();
+    let suffix: String = magent_types::fresh_suffix().chars().take(4).collect();
+    SessionId::new(format!("session-{stamp}-{suffix}"))
+}
