@@ -14,10 +14,16 @@
 
 (require 'cl-lib)
 (require 'map)
-(require 'acp)
 (require 'magent-core)
 (require 'magent-runtime-api)
 
+(declare-function acp-make-client "ext:acp")
+(declare-function acp--log "ext:acp")
+(declare-function acp--log-traffic "ext:acp")
+(declare-function acp--make-message "ext:acp")
+(declare-function acp--parse-json "ext:acp")
+(declare-function acp--route-incoming-message "ext:acp")
+(declare-function acp--serialize-json "ext:acp")
 (declare-function magent-core-acp-open "ext:magent-module" (config))
 (declare-function magent-core-acp-send "ext:magent-module" (connection line config))
 (declare-function magent-core-acp-close "ext:magent-module" (connection))
@@ -34,8 +40,9 @@
 
 (defun magent-acp-make-client (buffer)
   "Return an acp.el client for the shell BUFFER.
-This is cheap and may be called several times for one shell: the connection is opened
-with the first request."
+This is cheap and may be called several times for one shell: the connection
+is opened with the first request."
+  (require 'acp)
   (let ((client (acp-make-client
                  :context-buffer buffer
                  :command (magent-acp--program)
@@ -115,7 +122,7 @@ The options go with it as they are in CLIENT's buffer now."
       (error (magent-acp--refuse client id err)))))
 
 (defun magent-acp--refuse (client id err)
-  "Let the request ID of CLIENT fail with the error ERR, on a later turn of the loop.
+  "Let the request ID of CLIENT fail with the error ERR, but not at once.
 Callers do not expect an answer before they have returned."
   (let ((object `((jsonrpc . "2.0") (id . ,id)
                   (error . ((code . -32603)
@@ -157,7 +164,8 @@ Callers do not expect an answer before they have returned."
                   (map-elt client :request-handlers) request))))
 
 (defun magent-acp--call-handlers (handlers argument)
-  "Call each of HANDLERS with ARGUMENT; an error in one is logged and hurts no other."
+  "Call each of HANDLERS with ARGUMENT.
+An error in one is logged and hurts no other."
   (dolist (handler handlers)
     (condition-case-unless-debug err
         (funcall handler argument)

@@ -11,14 +11,25 @@
 ;;; Code:
 
 (require 'cl-lib)
-(require 'agent-shell)
 (require 'magent-acp)
+(require 'magent-error)
 (require 'magent-module)
 
 (defvar agent-shell-session-strategy)
 (defvar agent-shell-agent-configs)
 (declare-function agent-shell-make-agent-config "ext:agent-shell")
 (declare-function agent-shell-start "ext:agent-shell")
+
+(defun magent-agent-shell--require ()
+  "Load agent-shell and fit it to Magent.
+It is loaded when it is needed, so that Magent works without a window
+where it is not installed."
+  (unless (require 'agent-shell nil t)
+    (magent-error-signal
+     'config "no-agent-shell"
+     "Conversations need the package agent-shell, which is not installed."
+     "Run M-x package-install RET agent-shell, or use bin/magent exec."))
+  (magent-agent-shell--advise))
 
 (defun magent-agent-shell-make-config ()
   "Return the agent configuration of Magent."
@@ -38,8 +49,9 @@
 
 (defun magent-agent-shell--make-client (buffer)
   "Return the client of the shell BUFFER.
-agent-shell takes its strategy from BUFFER right after this, so it is set here; a
-value that is local already, for example from directory variables, stays."
+The shell takes its strategy from BUFFER right after this, so it is set
+here; a value that is local already, for example from directory variables,
+stays."
   (magent-module-load)
   (with-current-buffer buffer
     (unless (local-variable-p 'agent-shell-session-strategy)
@@ -50,7 +62,9 @@ value that is local already, for example from directory variables, stays."
 ;;;###autoload
 (defun magent-agent-shell-ensure-config ()
   "Make Magent the first choice in the picker of agent-shell.
-Return the identifier of its configuration.  Calling this again changes nothing."
+Return the identifier of its configuration.  Calling this again changes
+nothing."
+  (magent-agent-shell--require)
   (let ((maker #'magent-agent-shell-make-config)
         (configs agent-shell-agent-configs))
     (cond ((functionp configs)
@@ -113,10 +127,12 @@ Return the identifier of its configuration.  Calling this again changes nothing.
      . magent-agent-shell--around-files-context))
   "Private functions of agent-shell that are advised, and by what.")
 
-(dolist (entry magent-agent-shell-advice)
-  ;; A version of agent-shell without one of them needs no advice there.
-  (when (fboundp (car entry))
-    (advice-add (car entry) :around (cdr entry))))
+(defun magent-agent-shell--advise ()
+  "Advise the functions of `magent-agent-shell-advice'."
+  (dolist (entry magent-agent-shell-advice)
+    ;; A version of agent-shell without one of them needs no advice there.
+    (when (fboundp (car entry))
+      (advice-add (car entry) :around (cdr entry)))))
 
 (provide 'magent-agent-shell)
 

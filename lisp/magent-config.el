@@ -97,9 +97,10 @@ When nil, the prompt that comes with Magent."
 
 (defcustom magent-permission-rules nil
   "Your permission rules, before those of any agent.
-A list of (KEY . RULE).  KEY is a permission key, such as `bash' or `edit', or
-`*' for all.  RULE is `allow', `ask' or `deny', or a list of (PATTERN . DECISION)
-for paths.  The first rule that matches decides, in the order of the list.
+A list of (KEY . RULE).  KEY is a permission key, such as `bash' or `edit',
+or `*' for all.  RULE is `allow', `ask' or `deny', or a list of
+\(PATTERN . DECISION) for paths.  The first rule that matches decides, in the
+order of the list.
 
 For example, to allow edits of documentation and to be asked for other edits:
 
@@ -112,8 +113,8 @@ For example, to allow edits of documentation and to be asked for other edits:
 
 (defcustom magent-bypass-permission nil
   "When non-nil, ask for no permission.
-Tools that are asked for at every call, and switched off tools, are not affected.
-This lets a model change files and run commands without you."
+Tools that are asked for at every call, and switched off tools, are not
+affected.  This lets a model change files and run commands without you."
   :type 'boolean
   :risky t)
 

@@ -81,8 +81,8 @@ A pipe process that somebody has killed is made again."
 
 (defun magent-core--filter (_process _bytes)
   "Handle the events that the core woke Emacs for.
-Portions are small and time is limited, so that input is never kept waiting; the core
-wakes Emacs again for what is left."
+Portions are small and time is limited, so that input is never kept waiting;
+the core wakes Emacs again for what is left."
   (let ((begun (float-time))
         (events t))
     (while (and events (< (- (float-time) begun) magent-core--time-limit))
@@ -119,8 +119,8 @@ See the function `magent-core-drain' for the kinds.")
 
 (defun magent-core-on-reply (number callback)
   "Call CALLBACK when the request NUMBER is answered.
-CALLBACK gets OK and VALUE: non-nil and the result, or nil and an alist with kind,
-code, message and hint."
+CALLBACK gets OK and VALUE: non-nil and the result, or nil and an alist with
+kind, code, message and hint."
   (puthash number callback magent-core--replies))
 
 (cl-defmethod magent-core-handle ((_kind (eql 'reply)) args)
@@ -134,8 +134,8 @@ code, message and hint."
 
 (cl-defgeneric magent-core-host-call (op args)
   "Carry out the operation OP, a symbol, with ARGS, an alist.
-Return a value that `json-serialize' takes.  To fail, signal any error; the code of
-`magent-core-host-fail' reaches the core as it is.")
+Return a value that `json-serialize' takes.  To fail, signal any error; the
+code of `magent-core-host-fail' reaches the core as it is.")
 
 (cl-defmethod magent-core-host-call (op _args)
   "Refuse the unknown operation OP."

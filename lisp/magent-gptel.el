@@ -57,12 +57,13 @@
   "Define the model backend NAME, a string; replace it if it is defined.
 It needs neither gptel nor any other configuration.
 
-DIALECT is the protocol: `openai-chat', `openai-responses', `anthropic', `gemini' or
-`ollama'.
+DIALECT is the protocol: `openai-chat', `openai-responses', `anthropic',
+`gemini' or `ollama'.
 URL is the endpoint, or its base, such as \"http://localhost:8080/v1\".
 KEY is the key: a string, a variable, a function without arguments, or nil.
-MODELS is a list of names, each a string or symbol, or (NAME . PLIST) with the keys
-:description, :capabilities (a list of symbols) and :context-window (in tokens).
+MODELS is a list of names, each a string or symbol, or (NAME . PLIST) with
+the keys :description, :capabilities (a list of symbols) and :context-window
+\(in tokens).
 HEADERS is an alist of further headers.
 PARAMS is an alist of further fields of a request."
   (declare (indent 1))
@@ -96,8 +97,8 @@ PARAMS is an alist of further fields of a request."
 
 (defun magent-gptel--endpoint (backend)
   "Return the URL that requests to BACKEND, one of ours, go to.
-A URL that already ends in the dialect's path is left alone; one without any path
-gets the usual version before it."
+A URL that already ends in the dialect's path is left alone; one without any
+path gets the usual version before it."
   (let* ((url (string-remove-suffix "/" (magent-backend-url backend)))
          (end (alist-get (magent-backend-dialect backend) magent-gptel--dialects))
          (bare (string-match-p "\\`https?://[^/?]+\\'" url)))
@@ -172,7 +173,8 @@ Functions of older versions of gptel take no argument."
 
 (defun magent-gptel--model-row (backend model plist unit)
   "Return the row of MODEL, a string, of BACKEND, a string.
-PLIST has what is known of the model; its context window is counted in UNIT tokens."
+PLIST has what is known of the model; its context window is counted in UNIT
+tokens."
   (let ((window (plist-get plist :context-window))
         (description (plist-get plist :description)))
     `((backend . ,backend)

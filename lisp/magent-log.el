@@ -37,8 +37,8 @@
 
 (defun magent-log (level format &rest args)
   "Log a message of LEVEL made of FORMAT and ARGS.
-LEVEL is one of the symbols debug, info, warn and error.  In batch Emacs, warnings
-and errors are printed to standard error as well."
+LEVEL is one of the symbols debug, info, warn and error.  In batch Emacs,
+warnings and errors are printed to standard error as well."
   (when (and magent-enable-logging
              (memq level (memq magent-log-level magent-log--levels)))
     (let ((text (apply #'format-message format args)))

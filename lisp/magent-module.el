@@ -58,8 +58,8 @@
 
 (defun magent-module-find ()
   "Return the module's file, or nil if there is none for this version.
-The environment variable MAGENT_MODULE has precedence; then the build folder of the
-checkout, then `magent-module-directory'."
+The environment variable MAGENT_MODULE has precedence; then the build folder
+of the checkout, then `magent-module-directory'."
   (let ((named (getenv "MAGENT_MODULE")))
     (if (and named (not (string-empty-p named)))
         named
@@ -105,8 +105,8 @@ checkout, then `magent-module-directory'."
 
 (defun magent-module-ensure ()
   "Load the module; offer to build it if it is missing or too old.
-Building takes minutes and happens in a compilation buffer, so an error is signalled
-then, and the command has to be repeated."
+Building takes minutes and happens in a compilation buffer, so an error is
+signalled then, and the command has to be repeated."
   (condition-case err
       (magent-module-load)
     (magent-config-error

@@ -58,8 +58,8 @@ The value is that of `magent-runtime-session-new'."
    callback))
 
 (defun magent-runtime-list-sessions (directory callback)
-  "List the saved sessions of DIRECTORY, nil for all, and hand them to CALLBACK.
-The value is a list of alists with session-id, root, title and updated-at, newest
+  "List the saved sessions of DIRECTORY, nil for all, and call CALLBACK.
+It gets a list of alists with session-id, root, title and updated-at, newest
 first."
   (magent-runtime-ensure)
   (magent-core-on-reply
@@ -72,8 +72,8 @@ first."
 
 (defun magent-runtime-observe (id function)
   "Call FUNCTION with each report about session ID, an alist.
-See the function `magent-core-drain' and the manual for the reports.  A session has
-one observer; FUNCTION replaces an earlier one."
+See the function `magent-core-drain' and the manual for the reports.  A
+session has one observer; FUNCTION replaces an earlier one."
   (puthash id function magent-runtime--observers)
   (magent-core-session-observe id))
 
@@ -89,13 +89,14 @@ one observer; FUNCTION replaces an earlier one."
 (cl-defun magent-runtime-submit (id prompt callback
                                     &key blocks agent model tools approval metadata)
   "Queue PROMPT for session ID and hand the acceptance to CALLBACK.
-The value has submission-id and turn-id; what happens then is told by the session's
-reports.
+The value has submission-id and turn-id; what happens then is told by the
+session's reports.
 
-BLOCKS is a list of alists with uri, text, mime-type and name.  AGENT and MODEL (as
-\"BACKEND:MODEL\") replace those of the session.  TOOLS is a list of names, nil for all.
-APPROVAL is \"ask\", \"never\", \"always\" or rules as KEY=DECISION separated by commas.
-METADATA is an alist that is kept with the turn."
+BLOCKS is a list of alists with uri, text, mime-type and name.  AGENT and
+MODEL (as \"BACKEND:MODEL\") replace those of the session.  TOOLS is a list of
+names, nil for all.  APPROVAL is \"ask\", \"never\", \"always\" or rules as
+KEY=DECISION separated by commas.  METADATA is an alist that is kept with the
+turn."
   (magent-core-on-reply
    (magent-core-queue-submit
     (json-serialize
@@ -124,8 +125,8 @@ METADATA is an alist that is kept with the turn."
 
 (defun magent-runtime-answer (approval decision)
   "Answer the question APPROVAL with DECISION.
-DECISION is one of the symbols allow-once, deny-once, allow-session and deny-session.
-Return nil if the question is settled."
+DECISION is one of the symbols allow-once, deny-once, allow-session and
+deny-session.  Return nil if the question is settled."
   (magent-core-permission-answer approval (symbol-name decision)))
 
 (provide 'magent-runtime-api)

@@ -1,4 +1,4 @@
-;;; magent.el --- An AI coding agent that lives inside Emacs  -*- lexical-binding: t; -*-
+;;; magent.el --- AI coding agent that sees your live buffers  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The Magent contributors
 

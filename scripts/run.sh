@@ -1,0 +1,52 @@
+#!/bin/sh
+# Opens Magent in an Emacs of its own: see "make run" in README.org.
+#
+# Everything lies in build/run; the user's Emacs configuration is neither read nor
+# written.  Where there is no terminal, or agent-shell cannot be installed, the same
+# session is played by bin/magent exec.
+set -eu
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+emacs=$(sh "$root/scripts/ensure-emacs.sh" --check --quiet)
+home=$root/build/run
+project=$home/project
+prompt='Tick off "say hello" in notes.txt, and check it.'
+
+say() { printf '%s\n' "$*" >&2; }
+
+mkdir -p "$home/emacs" "$project"
+# The demo starts from the same notes each time.
+printf '# Notes\n\n- [ ] say hello\n- [ ] read the README\n' >"$project/notes.txt"
+rm -f "$project/magent-demo.txt"
+
+MAGENT_DEMO_HOME=$home
+MAGENT_DEMO_PROVIDER=$root/build/magent-demo-provider
+export MAGENT_DEMO_HOME MAGENT_DEMO_PROVIDER
+
+play() {
+    say ""
+    say "Magent, in the terminal. The project is $project;"
+    say "the model is the bundled demo provider. The prompt:"
+    say ""
+    say "  $prompt"
+    say ""
+    MAGENT_INIT=${MAGENT_INIT:-$root/scripts/demo/init.el} \
+        sh "$root/bin/magent" exec --cwd "$project" "$@" "$prompt"
+    say ""
+    say "That was one turn. Try your own with bin/magent exec, or see README.org"
+    say "for how to set up a model and Magent in your Emacs."
+}
+
+if ! { [ -t 0 ] && [ -t 1 ]; }; then
+    say "There is no terminal here, so one scripted session is played, with every"
+    say "permission granted."
+    play --approve always
+    exit 0
+fi
+
+if "$emacs" -Q --batch -l "$root/scripts/demo/packages.el" -f magent-demo-install; then
+    exec "$emacs" -nw --init-directory="$home/emacs" -L "$root/lisp" \
+        -l "$root/scripts/demo/packages.el" -l "$root/scripts/demo/shell.el"
+fi
+say "agent-shell could not be installed (see above), so there is no window with it;"
+say "the same session follows in the terminal."
+play --approve ask
