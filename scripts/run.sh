@@ -17,6 +17,7 @@ mkdir -p "$home/emacs" "$project"
 # The demo starts from the same notes each time.
 printf '# Notes\n\n- [ ] say hello\n- [ ] read the README\n' >"$project/notes.txt"
 rm -f "$project/magent-demo.txt"
+: >"$project/.magent-demo"
 
 MAGENT_DEMO_HOME=$home
 MAGENT_DEMO_PROVIDER=$root/build/magent-demo-provider

@@ -11,7 +11,7 @@
 
 (require 'magent)
 
-(defvar agent-shell-show-welcome-message)
+(defvar project-vc-extra-root-markers)
 
 (let ((init (getenv "MAGENT_INIT")))
   (load (if (and init (not (string-empty-p init)))
@@ -20,6 +20,8 @@
         nil t))
 
 (setq inhibit-startup-screen t
+      ;; The demo's project lies inside of another one.
+      project-vc-extra-root-markers '(".magent-demo")
       magent-agent-shell-session-strategy 'new)
 (menu-bar-mode -1)
 
