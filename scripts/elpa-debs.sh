@@ -50,7 +50,7 @@ for wanted; do
     (cd "$work/debs" && apt download "$name/${wanted%%:*}")
     dpkg-deb -x "$work/debs/${name}"_*.deb "$work/root"
 done
-for package in "$work"/root/usr/share/emacs/site-lisp/elpa-src/*/; do
+for package in "$work/root"/usr/share/emacs/site-lisp/elpa-src/*/; do
     name=$(basename "$package")
     rm -rf "${directory:?}/$name"
     # The links of Debian's packages point to each other with absolute names.
