@@ -119,7 +119,7 @@ pub(crate) fn start(outbox: &Arc<Outbox>, options: &Value) -> Result<(), Failure
         home: text("home").map(PathBuf::from),
         holder: text("holder").unwrap_or_else(|| "another Emacs".to_owned()),
         about: text("about").unwrap_or_default(),
-        process_setup: Some(process::own_session),
+        process_setup: Some(process::start_afresh),
         handle: tasks.handle().clone(),
     })
     .map_err(failed)?;

@@ -41,13 +41,31 @@ pub(crate) fn block_signals() {
 }
 
 /// Gives a child process a session of its own: it cannot reach the terminal that Emacs
-/// draws on, so a password prompt fails at once instead of garbling the screen.
-pub(crate) fn own_session(command: &mut Command) {
-    // SAFETY: The closure runs between fork and exec and calls `setsid` only, which is
-    // async-signal-safe and touches no memory.
+/// draws on, so a password prompt fails at once instead of garbling the screen.  And it
+/// gets signals as in a terminal: our threads block them all, Emacs ignores some, and a
+/// child would inherit both.
+pub(crate) fn start_afresh(command: &mut Command) {
+    // SAFETY: The closure runs between fork and exec and calls only functions that are
+    // async-signal-safe; the set is initialized by `sigemptyset` before it is used.
     unsafe {
         command.pre_exec(|| {
             libc::setsid();
+            for signal in [
+                libc::SIGPIPE,
+                libc::SIGINT,
+                libc::SIGQUIT,
+                libc::SIGHUP,
+                libc::SIGTERM,
+                libc::SIGTSTP,
+                libc::SIGTTIN,
+                libc::SIGTTOU,
+                libc::SIGCHLD,
+            ] {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            let mut none = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+            libc::sigemptyset(none.as_mut_ptr());
+            libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
             Ok(())
         });
     }

@@ -9,7 +9,7 @@ use magent_types::{
     CallId, FileDiff, Item, ItemStatus, ItemType, Location, ModelCall, ToolKind, ToolView, TurnId,
     UnixSeconds,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A call on its way through the orchestrator.
 pub(crate) struct PendingCall {
@@ -76,6 +76,13 @@ impl PendingCall {
         self.item
             .metadata
             .insert("title".into(), title.as_str().into());
+        let places: Vec<Value> = locations
+            .iter()
+            .map(|place| json!({"path": place.path, "line": place.line}))
+            .collect();
+        if !places.is_empty() {
+            self.item.metadata.insert("locations".into(), places.into());
+        }
         self.view.title = title;
         self.view.locations = locations;
     }
@@ -119,8 +126,6 @@ pub(crate) fn used_call_ids(thread: &magent_types::Thread) -> HashSet<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn pending(id: &str, used: &mut HashSet<String>) -> PendingCall {

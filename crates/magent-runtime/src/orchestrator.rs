@@ -95,6 +95,8 @@ async fn prepare(
     };
     let context = tool_context(turn, None);
     pending.describe(tool.title(&call, &context), tool.locations(&call));
+    // A call that is cancelled while it waits is shown from what the ledger has.
+    turn.record(|ledger, now| ledger.start_item(pending.item.clone(), now));
     Ok((Arc::clone(tool), call))
 }
 

@@ -3,12 +3,14 @@
 use magent_ledger::{TranscriptEntry, transcript};
 use magent_tools::Catalog;
 use magent_types::{
-    CallId, FileDiff, Item, ItemStatus, ItemType, PlanEntry, PlanStatus, Role, Thread, ToolKind,
-    ToolView,
+    CallId, FileDiff, Item, ItemStatus, ItemType, Location, PlanEntry, PlanStatus, Role, Thread,
+    ToolKind, ToolView,
 };
 use serde_json::Value;
 
 use crate::ReplayEntry;
+use crate::live::strip_controls;
+use crate::settlement::failure_header;
 
 /// Everything that is shown again, in its original order.
 pub(crate) fn replay(thread: &Thread, catalog: &Catalog) -> Vec<ReplayEntry> {
@@ -51,10 +53,9 @@ pub(crate) fn tool_view(item: &Item, catalog: &Catalog) -> ToolView {
     let name = item.name.clone().unwrap_or_default();
     let tool = catalog.get(&name);
     let title = item.metadata.get("title").and_then(Value::as_str);
-    let content = item.output_text().map(str::to_owned).or_else(|| {
-        let message = item.error.get("message")?.as_str()?;
-        Some(message.to_owned())
-    });
+    let exit_code = recorded_exit_code(item);
+    let content = recorded_content(item, exit_code);
+    let locations = recorded_locations(item);
     ToolView {
         call_id: item
             .call_id
@@ -66,25 +67,58 @@ pub(crate) fn tool_view(item: &Item, catalog: &Catalog) -> ToolView {
         input: item.input.clone(),
         status: item.status,
         live_output: tool.is_some_and(|tool| tool.has_live_output()),
-        content: crate::live::strip_controls(&content.unwrap_or_default()),
-        exit_code: item
-            .metadata
-            .get("exit-code")
-            .and_then(Value::as_i64)
-            .and_then(|code| i32::try_from(code).ok()),
-        diffs: recorded_diff(item, &name).into_iter().collect(),
-        locations: Vec::new(),
+        content: strip_controls(&content),
+        exit_code,
+        diffs: recorded_diff(item, &name, &locations).into_iter().collect(),
+        locations,
         name,
     }
 }
 
+fn recorded_exit_code(item: &Item) -> Option<i32> {
+    let failed = item.metadata.get("exit-code").and_then(Value::as_i64);
+    let done = || item.output.get("value")?.get("exit_code")?.as_i64();
+    i32::try_from(failed.or_else(done)?).ok()
+}
+
+/// What the call put out, or why it failed, without the line that is for models.
+fn recorded_content(item: &Item, exit_code: Option<i32>) -> String {
+    let failure = |key: &str| item.error.get(key).and_then(Value::as_str);
+    match (item.output_text(), failure("code")) {
+        (Some(text), Some(code)) => {
+            let header = failure_header(code, exit_code);
+            text.strip_prefix(&header).unwrap_or(text).to_owned()
+        }
+        (Some(text), None) => text.to_owned(),
+        (None, _) => failure("message").unwrap_or_default().to_owned(),
+    }
+}
+
+fn recorded_locations(item: &Item) -> Vec<Location> {
+    let places = item.metadata.get("locations").and_then(Value::as_array);
+    places
+        .into_iter()
+        .flatten()
+        .filter_map(|place| {
+            let line = place.get("line").and_then(Value::as_u64);
+            Some(Location {
+                path: place.get("path")?.as_str()?.to_owned(),
+                line: line.and_then(|line| u32::try_from(line).ok()),
+            })
+        })
+        .collect()
+}
+
 /// The change that a successful edit made, out of its arguments.
-fn recorded_diff(item: &Item, name: &str) -> Option<FileDiff> {
+fn recorded_diff(item: &Item, name: &str, locations: &[Location]) -> Option<FileDiff> {
     if item.status != ItemStatus::Completed {
         return None;
     }
     let text = |key: &str| item.input.get(key).and_then(Value::as_str);
-    let path = text("path")?.to_owned();
+    let path = match locations.first() {
+        Some(place) => place.path.clone(),
+        None => text("path")?.to_owned(),
+    };
     let (old_text, new_text) = match name {
         "edit_file" => (Some(text("old_text")?.to_owned()), text("new_text")?),
         "write_file" => (None, text("content")?),

@@ -126,9 +126,9 @@ async fn fail(turn: &TurnContext, pending: &mut PendingCall, error: ToolError) -
             Map::new(),
         ),
     };
-    let exit = exit_code.map_or("unavailable".to_owned(), |code| code.to_string());
     let body = bound(turn, pending, &content, true).await;
-    let mut text = format!("[status=failed exit_code={exit} code={code}]\n{message}");
+    let mut text = failure_header(&code, exit_code);
+    text.push_str(&message);
     if !body.is_empty() {
         text.push_str("\n\n");
         text.push_str(&body);
@@ -148,6 +148,12 @@ async fn fail(turn: &TurnContext, pending: &mut PendingCall, error: ToolError) -
         format!("{message}\n\n{body}")
     });
     json!({"code": code, "message": message})
+}
+
+/// The line that tells a model how a call failed.  People see the message instead.
+pub(crate) fn failure_header(code: &str, exit_code: Option<i32>) -> String {
+    let exit = exit_code.map_or("unavailable".to_owned(), |code| code.to_string());
+    format!("[status=failed exit_code={exit} code={code}]\n")
 }
 
 /// Step 8.  A result that cannot be kept is cut all the same; the call does not fail

@@ -4,7 +4,7 @@ use agent_client_protocol_schema::v1::{ContentBlock, ContentChunk, SessionUpdate
 use magent_runtime::{Catalog, ReplayEntry};
 use magent_types::{ItemId, ItemStatus, ToolView};
 
-use super::tools::{terminal_output, tool_call, tool_ended};
+use super::tools::{display_text, terminal_output, tool_call, tool_ended};
 use super::updates::plan;
 
 /// The updates that show a conversation again, in order.
@@ -47,15 +47,28 @@ fn replay_call(view: &ToolView, catalog: &Catalog, terminal: bool) -> Vec<Sessio
         ..view.clone()
     };
     let mut updates = vec![SessionUpdate::ToolCall(tool_call(&begun, terminal))];
-    if terminal && view.live_output && !view.content.is_empty() {
-        updates.push(terminal_output(
-            view.call_id.as_str().to_owned(),
-            view.content.clone(),
-        ));
+    if terminal && view.live_output {
+        let text = shown_in_terminal(view, catalog);
+        if !text.is_empty() {
+            updates.push(terminal_output(view.call_id.as_str().to_owned(), text));
+        }
     }
     let ended = tool_ended(view, catalog, terminal);
     updates.push(SessionUpdate::ToolCallUpdate(ended));
     updates
+}
+
+/// What the terminal of the call had shown.  A failed call's content begins with its
+/// message, and a blank line ends that.
+fn shown_in_terminal(view: &ToolView, catalog: &Catalog) -> String {
+    let text = display_text(view, catalog);
+    if view.status == ItemStatus::Completed {
+        return text;
+    }
+    match text.split_once("\n\n") {
+        Some((_, output)) => output.to_owned(),
+        None => String::new(),
+    }
 }
 
 fn chunk(item: &ItemId, text: String) -> ContentChunk {

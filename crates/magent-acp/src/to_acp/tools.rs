@@ -149,7 +149,8 @@ pub(crate) fn permission_request(session: &str, view: &ApprovalView) -> RequestP
     RequestPermissionRequest::new(session.to_owned(), update, options)
 }
 
-fn display_text(view: &ToolView, catalog: &Catalog) -> String {
+/// The text of a call that people see.
+pub(super) fn display_text(view: &ToolView, catalog: &Catalog) -> String {
     let text = match catalog.get(&view.name) {
         Some(tool) if view.status == ItemStatus::Completed => tool.display_content(&view.content),
         _ => &view.content,
