@@ -168,10 +168,14 @@ code of `magent-core-host-fail' reaches the core as it is.")
   "Return the answer that an operation failed with CODE and MESSAGE."
   (cons nil (json-serialize
              `((code . ,code)
-               ;; Messages may quote bytes that are no text.
-               (message . ,(decode-coding-string
-                            (encode-coding-string message 'utf-8-unix)
-                            'utf-8-unix))))))
+               (message . ,(magent-core--plain-text message))))))
+
+(defun magent-core--plain-text (text)
+  "Return TEXT with replacement characters for bytes that are no text.
+Messages may quote such bytes, but JSON cannot hold them."
+  (replace-regexp-in-string
+   "[\x3fff80-\x3fffff]" "\ufffd"
+   (decode-coding-string (encode-coding-string text 'utf-8-unix) 'utf-8-unix)))
 
 (provide 'magent-core)
 

@@ -19,17 +19,24 @@
   (let ((buffer (find-buffer-visiting path)))
     (and (buffer-live-p buffer) buffer)))
 
+(defun magent-host-buffer--coding ()
+  "Return the coding system that this buffer is saved with.
+A file that is plain ASCII so far becomes UTF-8, whatever the locale."
+  (let* ((coding (or buffer-file-coding-system 'utf-8-unix))
+         (coding (if (eq (coding-system-type coding) 'undecided)
+                     (coding-system-change-text-conversion coding 'utf-8)
+                   coding)))
+    (if (vectorp (coding-system-eol-type coding))
+        (coding-system-change-eol-conversion coding 'unix)
+      coding)))
+
 (defun magent-host-buffer--bytes ()
   "Return the bytes that saving this buffer would write, as a unibyte string.
 The region is the whole buffer, whatever is narrowed."
   (save-restriction
     (widen)
-    (let ((coding (or buffer-file-coding-system 'utf-8-unix)))
-      (encode-coding-region (point-min) (point-max)
-                            (if (eq (coding-system-eol-type coding) 'undecided)
-                                (coding-system-change-eol-conversion coding 'unix)
-                              coding)
-                            t))))
+    (encode-coding-region (point-min) (point-max)
+                          (magent-host-buffer--coding) t)))
 
 (defun magent-host-buffer--revision ()
   "Return the revision of this buffer: of the bytes that saving it would write."
@@ -92,8 +99,18 @@ revert it, or read it with source live-buffer" (buffer-name))))
 (defun magent-host-buffer--refresh ()
   "Read this clean buffer's file again, without asking and without mode changes."
   (let ((revert-without-query '("."))
+        (inhibit-interaction t)
         (inhibit-message t))
     (revert-buffer t t t)))
+
+(defun magent-host-buffer--check-coding ()
+  "Fail if the coding system of this widened buffer cannot hold its text."
+  (let ((coding (magent-host-buffer--coding)))
+    (unless (equal (decode-coding-string (magent-host-buffer--bytes) coding)
+                   (magent-host-buffer--text))
+      (magent-core-host-fail
+       "unencodable"
+       (format "The new text has characters that %s cannot hold" coding)))))
 
 (defun magent-host-buffer--save ()
   "Save this buffer without asking anything, and return its new revision."
@@ -101,8 +118,8 @@ revert it, or read it with source live-buffer" (buffer-name))))
         (require-final-newline nil)
         (save-silently t)
         (inhibit-message t)
-        ;; A save hook that wants to ask must fail instead of waiting for nobody.
-        (enable-recursive-minibuffers nil))
+        ;; Emacs would ask about coding systems that it finds strange.
+        (coding-system-for-write (magent-host-buffer--coding)))
     (save-buffer 0))
   (magent-host-buffer--revision))
 
@@ -112,10 +129,13 @@ The change is one step of undo; if it or the saving fails, it is taken back."
   (undo-boundary)
   (save-restriction
     (widen)
-    (atomic-change-group
-      (save-excursion (funcall change))
-      (prog1 (magent-host-buffer--save)
-        (undo-boundary)))))
+    ;; A hook that wants to ask must fail instead of waiting for nobody.
+    (let ((inhibit-interaction t))
+      (atomic-change-group
+        (save-excursion (funcall change))
+        (magent-host-buffer--check-coding)
+        (prog1 (magent-host-buffer--save)
+          (undo-boundary))))))
 
 (cl-defmethod magent-core-host-call ((_op (eql 'buffer-write)) args)
   "Replace the text of the buffer that visits the file in ARGS, and save it."
@@ -150,6 +170,8 @@ The change is one step of undo; if it or the saving fails, it is taken back."
 
 (defun magent-host-buffer--find-once (text)
   "Return the place of TEXT in this buffer; fail unless it occurs exactly once."
+  (when (string-empty-p text)
+    (magent-core-host-fail "no_match" "old_text is empty"))
   (save-excursion
     (save-restriction
       (widen)

@@ -34,7 +34,7 @@ pub(crate) async fn handle(
     let answer = match method {
         "initialize" => handlers::initialize(connection, params),
         "session/close" => handlers::session_close(connection, params),
-        "session/set_mode" => handlers::session_set_mode(connection, params),
+        "session/set_mode" => handlers::session_set_mode(connection, params).await,
         "session/set_config_option" => {
             handlers::session_set_config_option(connection, params).await
         }

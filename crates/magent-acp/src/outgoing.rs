@@ -16,6 +16,10 @@ use tokio::sync::mpsc;
 use crate::rpc::notification;
 use crate::to_acp::tools::terminal_output;
 
+/// Bytes of text in one line.  Escapes can make six times as many of them, and clients
+/// read lines into buffers of limited size.
+const PORTION: usize = 24 * 1024;
+
 /// How fast the other side can draw.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
@@ -168,25 +172,40 @@ impl Batch {
     fn lines(self) -> Vec<String> {
         self.items
             .into_iter()
-            .map(|outgoing| match outgoing {
-                Outgoing::Message(message) => message.to_string(),
-                Outgoing::Text(piece) => render(piece).to_string(),
+            .flat_map(|outgoing| match outgoing {
+                Outgoing::Message(message) => vec![message.to_string()],
+                Outgoing::Text(piece) => render(&piece),
             })
             .collect()
     }
 }
 
-fn render(piece: TextPiece) -> Value {
-    let chunk = |text: String, id: String| {
+fn render(piece: &TextPiece) -> Vec<String> {
+    let chunk = |text: &str, id: &str| {
         let content = ContentBlock::Text(TextContent::new(text));
-        ContentChunk::new(content).message_id(Some(id.into()))
+        ContentChunk::new(content).message_id(Some(id.to_owned().into()))
     };
-    let update = match piece.target {
-        TextTarget::Message(id) => SessionUpdate::AgentMessageChunk(chunk(piece.text, id)),
-        TextTarget::Thought(id) => SessionUpdate::AgentThoughtChunk(chunk(piece.text, id)),
-        TextTarget::Terminal(id) => terminal_output(id, piece.text),
-    };
-    session_update(&piece.session, update)
+    portions(&piece.text)
+        .map(|text| match &piece.target {
+            TextTarget::Message(id) => SessionUpdate::AgentMessageChunk(chunk(text, id)),
+            TextTarget::Thought(id) => SessionUpdate::AgentThoughtChunk(chunk(text, id)),
+            TextTarget::Terminal(id) => terminal_output(id.clone(), text.to_owned()),
+        })
+        .map(|update| session_update(&piece.session, update).to_string())
+        .collect()
+}
+
+/// The text in portions that clients can take in one line.  An empty text has none.
+pub(crate) fn portions(mut text: &str) -> impl Iterator<Item = &str> {
+    std::iter::from_fn(move || {
+        let mut end = PORTION.min(text.len());
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let (portion, rest) = text.split_at(end);
+        text = rest;
+        (!portion.is_empty()).then_some(portion)
+    })
 }
 
 /// A `session/update` notification.

@@ -22,7 +22,7 @@ emacs::use_symbols!(nil t acp notice host reply report log stdio_closed);
 emacs::use_functions!(list);
 
 /// What Lisp and module must agree on; changes with every change of this file.
-const ABI: &str = concat!(env!("CARGO_PKG_VERSION"), "+1");
+const ABI: &str = concat!(env!("CARGO_PKG_VERSION"), "+2");
 
 /// Return the version of the interface, a string.
 ///

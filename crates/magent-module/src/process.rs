@@ -1,5 +1,7 @@
 //! What concerns the whole process: signals, threads, child processes.
 
+use std::fs::File;
+use std::os::fd::{FromRawFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -37,6 +39,19 @@ pub(crate) fn block_signals() {
             libc::sigdelset(&raw mut set, signal);
         }
         libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+    }
+}
+
+/// Takes over a descriptor that this process was started with, if it is open; programs
+/// that are started later do not get it.
+pub(crate) fn take_descriptor(descriptor: RawFd) -> Option<File> {
+    // SAFETY: `fcntl` checks the descriptor itself and changes nothing but its flag.  Only
+    // the one who started the process can have named it, for this use alone.
+    unsafe {
+        if libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC) == -1 {
+            return None;
+        }
+        Some(File::from_raw_fd(descriptor))
     }
 }
 

@@ -1,6 +1,6 @@
 //! ACP over standard input and output, for clients that start Magent as a program.
 
-use std::io::{BufRead, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 
 use crate::core::{Core, outbox};
 use crate::outbox::Event;
+use crate::process::take_descriptor;
 
 /// Programs draw on their own; they get frames as often as a quick screen.
 const FRAME: Duration = Duration::from_millis(40);
@@ -37,9 +38,9 @@ impl LineSink for OutputSink {
 /// Serves a client on standard input and output.  When its input ends, its turns are
 /// cancelled and Lisp is told, after what was written has reached it.
 pub(crate) fn serve(core: &'static Core, config: Arc<RuntimeConfig>) -> Result<u64, Failure> {
+    let (input, mut out) = streams();
     let (sender, lines) = mpsc::channel::<Vec<String>>();
     let writer = spawn("magent-stdout", move || {
-        let mut out = std::io::stdout().lock();
         for batch in lines {
             let mut text = batch.join("\n");
             text.push('\n');
@@ -56,7 +57,7 @@ pub(crate) fn serve(core: &'static Core, config: Arc<RuntimeConfig>) -> Result<u
     let id = core.fresh();
     let connection = core.open(id, config, Arc::new(OutputSink(Mutex::new(sender))));
     spawn("magent-stdin", move || {
-        for line in std::io::stdin().lock().split(b'\n') {
+        for line in input.split(b'\n') {
             let Ok(line) = line else { break };
             connection.receive(&String::from_utf8_lossy(&line));
         }
@@ -71,6 +72,27 @@ pub(crate) fn serve(core: &'static Core, config: Arc<RuntimeConfig>) -> Result<u
         outbox().push(Event::StdioClosed);
     })?;
     Ok(id)
+}
+
+/// The client's input and output.
+///
+/// `bin/magent` moves them away from standard input and output, so that Lisp that prints
+/// or reads in batch Emacs neither writes between the lines nor takes one of them, and
+/// names the two descriptors in MAGENT_STDIO.
+fn streams() -> (Box<dyn BufRead + Send>, Box<dyn Write + Send>) {
+    let named = std::env::var("MAGENT_STDIO").unwrap_or_default();
+    let moved = named.split_once(' ').and_then(|(input, output)| {
+        let input = take_descriptor(input.parse().ok()?)?;
+        let output = take_descriptor(output.parse().ok()?)?;
+        Some((input, output))
+    });
+    match moved {
+        Some((input, output)) => (Box::new(BufReader::new(input)), Box::new(output)),
+        None => (
+            Box::new(BufReader::new(std::io::stdin())),
+            Box::new(std::io::stdout()),
+        ),
+    }
 }
 
 fn spawn(

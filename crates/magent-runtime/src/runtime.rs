@@ -12,6 +12,7 @@ use magent_tools::{Catalog, ProcessSetup, builtin_catalog};
 use magent_types::{ApprovalId, EventKind, Scope, SessionId, SubmissionId};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
+use tokio::sync::Notify;
 
 use crate::approval::Approvals;
 use crate::audit::Audit;
@@ -51,6 +52,8 @@ type SessionKey = (Scope, SessionId);
 pub struct Runtime {
     pub(crate) services: Arc<Services>,
     pub(crate) sessions: Mutex<HashMap<SessionKey, Arc<Session>>>,
+    /// Told whenever a session has left the registry.
+    pub(crate) session_left: Notify,
     pub(crate) queue: Mutex<Queue>,
     pub(crate) submissions: Mutex<HashMap<SubmissionId, Arc<Submission>>>,
     closing: AtomicBool,
@@ -90,6 +93,7 @@ impl Runtime {
                 agents: builtin_agents(),
             }),
             sessions: Mutex::default(),
+            session_left: Notify::new(),
             queue: Mutex::default(),
             submissions: Mutex::default(),
             closing: AtomicBool::new(false),
@@ -185,7 +189,7 @@ impl Runtime {
             std::thread::sleep(Duration::from_millis(2));
         }
         for session in &sessions {
-            session.close();
+            session.close(|| {});
         }
         let left = end.saturating_duration_since(Instant::now());
         self.services

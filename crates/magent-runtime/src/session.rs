@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use magent_ledger::{
@@ -91,6 +91,7 @@ pub(crate) struct Session {
     state: Mutex<SessionState>,
     seq: AtomicU64,
     attached: AtomicUsize,
+    leaving: AtomicBool,
 }
 
 /// The time now.
@@ -158,6 +159,7 @@ impl Session {
             state: Mutex::new(state),
             seq: AtomicU64::new(0),
             attached: AtomicUsize::new(0),
+            leaving: AtomicBool::new(false),
         }
     }
 
@@ -292,17 +294,34 @@ impl Session {
                 Some(count.saturating_sub(1))
             })
             .unwrap_or(0);
+        if before <= 1 {
+            self.leaving.store(true, Ordering::Release);
+        }
         before <= 1
     }
 
-    /// Ends writing and gives the lock back once everything is on the disk.
-    pub(crate) fn close(&self) {
+    /// Whether the last user has gone; nothing opens the session again then.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::Acquire)
+    }
+
+    /// Ends writing and gives the lock back once everything is on the disk, which
+    /// `closed` tells.
+    pub(crate) fn close(&self, closed: impl FnOnce() + Send + 'static) {
         let mut state = self.state.lock();
         state.hand_over(true, None);
         let report = LoadReport::default();
         let writing = std::mem::replace(&mut state.writing, Writing::Loaded(report, None));
-        if let Writing::Open(writer, lock) = writing {
-            writer.close(move |_| drop(lock));
+        match writing {
+            Writing::Open(writer, lock) => writer.close(move |_| {
+                drop(lock);
+                closed();
+            }),
+            Writing::Loaded(_, lock) => {
+                drop(lock);
+                closed();
+            }
+            Writing::Unsaved(_) => closed(),
         }
     }
 

@@ -85,7 +85,7 @@ impl Runtime {
         config: &RuntimeConfig,
     ) -> Result<SessionInfo, RuntimeError> {
         self.check_open()?;
-        if let Some(session) = self.live(&scope, &id) {
+        if let Some(session) = self.live_or_gone(&scope, &id).await {
             return Ok(describe(&session, None));
         }
         let runtime = Arc::clone(self);
@@ -157,6 +157,19 @@ impl Runtime {
         self.sessions.lock().get(&key).cloned()
     }
 
+    /// The live session, or `None` once nobody here has it: one that is just being
+    /// closed still holds its lock and writes its last events.
+    async fn live_or_gone(&self, scope: &Scope, id: &SessionId) -> Option<Arc<Session>> {
+        loop {
+            let left = self.session_left.notified();
+            let session = self.live(scope, id)?;
+            if !session.is_leaving() {
+                return Some(session);
+            }
+            left.await;
+        }
+    }
+
     /// A live session, by its id.
     pub(crate) fn session(&self, id: &SessionId) -> Result<Arc<Session>, RuntimeError> {
         self.sessions
@@ -207,8 +220,10 @@ impl Runtime {
         self.handle.spawn(async move {
             runtime.wait_until_idle(&session.id).await;
             let key = (session.scope.clone(), session.id.clone());
-            runtime.sessions.lock().remove(&key);
-            session.close();
+            session.close(move || {
+                runtime.sessions.lock().remove(&key);
+                runtime.session_left.notify_waiters();
+            });
         });
     }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{
-    Error, SetSessionConfigOptionRequest, SetSessionConfigOptionResponse, SetSessionModeRequest,
-    SetSessionModeResponse,
+    ConfigOptionUpdate, Error, SessionUpdate, SetSessionConfigOptionRequest,
+    SetSessionConfigOptionResponse, SetSessionModeRequest, SetSessionModeResponse,
 };
 use magent_types::{Effort, SessionId};
 use serde_json::Value;
@@ -14,7 +14,7 @@ use crate::error::{bad_params, runtime_error};
 use crate::methods::{read, write};
 use crate::to_acp::options::{AUTO, config_options, model_of_id};
 
-pub(crate) fn session_set_mode(
+pub(crate) async fn session_set_mode(
     connection: &Arc<Connection>,
     params: Value,
 ) -> Result<Value, Error> {
@@ -24,6 +24,14 @@ pub(crate) fn session_set_mode(
         .runtime
         .set_agent(&id, &request.mode_id.0)
         .map_err(|error| runtime_error(&error))?;
+    // Clients show modes or options; those that show options hear of it as one.
+    let options = connection
+        .runtime
+        .options(&id)
+        .map_err(|error| runtime_error(&error))?;
+    let options = config_options(&connection.runtime, &options).await;
+    let update = SessionUpdate::ConfigOptionUpdate(ConfigOptionUpdate::new(options));
+    connection.sender.update(id.as_str(), update);
     write(&SetSessionModeResponse::new())
 }
 

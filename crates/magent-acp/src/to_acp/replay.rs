@@ -4,6 +4,8 @@ use agent_client_protocol_schema::v1::{ContentBlock, ContentChunk, SessionUpdate
 use magent_runtime::{Catalog, ReplayEntry};
 use magent_types::{ItemId, ItemStatus, ToolView};
 
+use crate::outgoing::portions;
+
 use super::tools::{display_text, terminal_output, tool_call, tool_ended};
 use super::updates::plan;
 
@@ -19,21 +21,22 @@ pub(crate) fn replay_updates(
     for entry in entries {
         match entry {
             ReplayEntry::User { item, text } => {
-                updates.push(SessionUpdate::UserMessageChunk(chunk(&item, text)));
+                updates.extend(chunks(&item, &text).map(SessionUpdate::UserMessageChunk));
             }
             ReplayEntry::Assistant { item, text } => {
-                updates.push(SessionUpdate::AgentMessageChunk(chunk(&item, text)));
+                updates.extend(chunks(&item, &text).map(SessionUpdate::AgentMessageChunk));
             }
             ReplayEntry::Reasoning { item, text } => {
-                updates.push(SessionUpdate::AgentThoughtChunk(chunk(&item, text)));
+                updates.extend(chunks(&item, &text).map(SessionUpdate::AgentThoughtChunk));
             }
             ReplayEntry::Tool(view) => {
                 updates.extend(replay_call(&view, catalog, terminal));
             }
             ReplayEntry::Plan(entries) => updates.push(SessionUpdate::Plan(plan(&entries))),
             ReplayEntry::Notice(text) => {
-                let chunk = chunk(&ItemId::fresh(), format!("[Magent: {text}]\n"));
-                updates.push(SessionUpdate::AgentMessageChunk(chunk));
+                let text = format!("[Magent: {text}]\n");
+                let item = ItemId::fresh();
+                updates.extend(chunks(&item, &text).map(SessionUpdate::AgentMessageChunk));
             }
         }
     }
@@ -71,7 +74,10 @@ fn shown_in_terminal(view: &ToolView, catalog: &Catalog) -> String {
     }
 }
 
-fn chunk(item: &ItemId, text: String) -> ContentChunk {
-    ContentChunk::new(ContentBlock::Text(TextContent::new(text)))
-        .message_id(Some(item.as_str().to_owned().into()))
+fn chunks<'a>(item: &ItemId, text: &'a str) -> impl Iterator<Item = ContentChunk> + use<'a> {
+    let id = item.as_str().to_owned();
+    portions(text).map(move |text| {
+        ContentChunk::new(ContentBlock::Text(TextContent::new(text)))
+            .message_id(Some(id.clone().into()))
+    })
 }

@@ -351,7 +351,8 @@ impl Worker {
         };
         match work(session) {
             Ok(()) => {
-                if session.failing.take().is_some() {
+                // A header that needs no writing yet proves nothing.
+                if !session.has_pending() && session.failing.take().is_some() {
                     (self.report)(id, None);
                 }
                 SaveOutcome::Saved
