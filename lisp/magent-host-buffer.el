@@ -120,7 +120,15 @@ revert it, or read it with source live-buffer" (buffer-name))))
         (inhibit-message t)
         ;; Emacs would ask about coding systems that it finds strange.
         (coding-system-for-write (magent-host-buffer--coding)))
-    (save-buffer 0))
+    (condition-case err
+        (save-buffer 0)
+      (error
+       ;; When a hook fails after the file was written, taking the change back would
+       ;; leave a buffer that seems clean and differs from its file.
+       (if (buffer-modified-p)
+           (signal (car err) (cdr err))
+         (magent-log 'warn "After saving %s: %s" (buffer-name)
+                     (error-message-string err))))))
   (magent-host-buffer--revision))
 
 (defun magent-host-buffer--change (change)

@@ -92,15 +92,17 @@ Fail unless encoding the text again gives the same bytes."
              path (or actual "absent") expected))))
 
 (defun magent-host-file--write-bytes (path bytes)
-  "Replace the file PATH by BYTES, keeping its mode."
-  (let ((temporary (make-nearby-temp-file ".magent-"))
-        (modes (file-modes path))
-        (coding-system-for-write 'no-conversion)
-        (write-region-inhibit-fsync nil))
+  "Replace the file PATH by BYTES, keeping its mode; a link stays a link."
+  (let* ((path (file-truename path))
+         (default-directory (file-name-directory path))
+         (temporary (make-nearby-temp-file ".magent-"))
+         (modes (file-modes path))
+         (coding-system-for-write 'no-conversion)
+         (write-region-inhibit-fsync nil))
     (unwind-protect
         (progn
           (write-region bytes nil temporary nil 'quiet)
-          (set-file-modes temporary (or modes (default-file-modes)))
+          (set-file-modes temporary (or modes (logand #o666 (default-file-modes))))
           (rename-file temporary path t)
           (setq temporary nil))
       (when temporary
@@ -108,8 +110,7 @@ Fail unless encoding the text again gives the same bytes."
 
 (defun magent-host-file--store (path text coding)
   "Write TEXT to the file PATH in CODING and return the new revision."
-  (let ((default-directory (file-name-directory path))
-        (bytes (encode-coding-string text coding)))
+  (let ((bytes (encode-coding-string text coding)))
     (unless (equal (decode-coding-string bytes coding) text)
       (magent-core-host-fail
        "unencodable"
