@@ -13,7 +13,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 SUFFIX := $(if $(filter Darwin,$(shell uname -s)),dylib,so)
 
 # Asked for by each recipe that runs Emacs: it may have to be installed first.
-EMACS_BATCH = emacs=$$(sh scripts/ensure-emacs.sh --quiet) && "$$emacs" -Q --batch
+EMACS_BATCH = emacs=$$(sh scripts/ensure-emacs.sh --quiet) && "$$emacs" -Q --batch --eval "(setq load-prefer-newer t)"
 
 .PHONY: all run build test check bench clean need-cargo \
 	test-rust test-lisp test-acp test-e2e
