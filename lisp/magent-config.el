@@ -12,6 +12,7 @@
 ;;; Code:
 
 (require 'subr-x)
+(require 'magent-error)
 
 (defgroup magent nil
   "An AI coding agent that lives inside Emacs."
@@ -281,11 +282,28 @@ Entries that no program could read as text are left out."
     (session-log-max-events
      . ,(magent-config--number magent-session-log-max-events))))
 
+(defun magent-config--misfit ()
+  "Return an option whose value does not fit its type, or nil."
+  (require 'wid-edit)
+  (seq-find (lambda (option)
+              (when-let* ((type (get option 'custom-type)))
+                (not (widget-apply (widget-convert type)
+                                   :match (symbol-value option)))))
+            (mapcar #'car (get 'magent 'custom-group))))
+
 (defun magent-config-json ()
-  "Return the options as they are in this buffer, as JSON text for the core."
-  (json-serialize (append (magent-config--model-options)
-                          (magent-config--tool-options)
-                          (magent-config--policy-options))))
+  "Return the options as they are in this buffer, as JSON text for the core.
+Signal `magent-config-error' naming the option if a value has no such form."
+  (condition-case err
+      (json-serialize (append (magent-config--model-options)
+                              (magent-config--tool-options)
+                              (magent-config--policy-options)))
+    (error
+     (if-let* ((option (magent-config--misfit)))
+         (magent-error-signal
+          'config "bad-option"
+          (format "The option %s cannot be %S." option (symbol-value option)))
+       (signal (car err) (cdr err))))))
 
 (provide 'magent-config)
 
