@@ -8,6 +8,8 @@
 (require 'magent-test-support)
 (require 'magent-core)
 
+(declare-function magent-core-abi "ext:magent-module" ())
+(declare-function magent-core-drained "ext:magent-module" (microseconds))
 (declare-function magent-core-acp-close "ext:magent-module" (connection))
 (declare-function magent-core-acp-send "ext:magent-module" (connection line config))
 (declare-function magent-core-session-list "ext:magent-module" (directory))

@@ -8,6 +8,8 @@
 (require 'magent-test-support)
 (require 'magent-gptel)
 
+(defvar gptel-proxy)
+(defvar url-proxy-services)
 (defvar gptel-backend)
 (defvar gptel-model)
 (defvar gptel--known-backends)
@@ -21,14 +23,12 @@
 They are arguments of `magent-define-backend'."
   (declare (indent 1) (debug (form body)))
   `(let ((magent-gptel--backends nil) (magent-default-model nil)
-         (gptel--known-backends nil) (gptel-proxy nil) (url-proxy-services nil)
-         (features (remq 'gptel-request features)))
-     (dolist (backend ,backends)
-       (apply #'magent-define-backend backend))
-     ,@body))
-
-(defvar gptel-proxy)
-(defvar url-proxy-services)
+         (gptel-proxy nil) (url-proxy-services nil))
+     ;; This variable cannot be bound with `let'.
+     (cl-letf (((symbol-value 'features) (remq 'gptel-request features)))
+       (dolist (backend ,backends)
+         (apply #'magent-define-backend backend))
+       ,@body)))
 
 (defun magent-gptel-test--route (backend model)
   "Return the route to MODEL of BACKEND as the core gets it."

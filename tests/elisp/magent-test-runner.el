@@ -5,10 +5,8 @@
 
 ;;; Commentary:
 
-;; From the root of the repository:
-;;
-;;   emacs -Q --batch -L lisp -L tests/elisp \
-;;         -l magent-test-runner -f magent-test-run-batch
+;; scripts/test.sh loads this file in batch Emacs, with the folders of the tests and of
+;; what they test in `load-path', and calls `magent-test-run-batch'.
 ;;
 ;; What is skipped is told with its reason.  The last line is the sum.  See
 ;; magent-test-support.el for the environment.  MAGENT_TESTS, a regexp, selects tests.

@@ -46,6 +46,7 @@ PROVIDER is bound to its process.  Skip the test if there is none."
              (magent-test--sessions nil))
          (unwind-protect
              (progn
+               (ignore ,provider)
                (magent-define-backend "Demo" :dialect 'openai-chat
                  :url (process-get ,provider 'url) :models '(demo))
                ,@body)

@@ -192,7 +192,8 @@ They cross as JSON, as between the core and Emacs."
     (`(nil . ,failure) (ert-fail (list op failure)))))
 
 (defun magent-test-host-code (op &rest arguments)
-  "Return the code that OP with ARGUMENTS, a plist, fails with; fail if it does not."
+  "Return the code that OP fails with; fail if it does not.
+ARGUMENTS is a plist."
   (pcase (apply #'magent-test-host op arguments)
     (`(nil . ,failure) (alist-get 'code failure))
     (`(,_ . ,value) (ert-fail (list op 'succeeded value)))))

@@ -20,7 +20,7 @@
   (magent-test-await-end session (apply #'magent-test-submit session prompt keys)))
 
 (ert-deftest magent-turn-an-answer-streams-and-is-complete ()
-  (magent-test-with-provider _provider
+  (magent-test-with-provider provider
     (let* ((session (magent-test-open-session))
            (turn (magent-test-submit session "[[think Hm]] [[say Grüße 🙂 an alle]]"))
            (end (magent-test-await-end session turn)))
@@ -43,7 +43,7 @@
                        expected))))))
 
 (ert-deftest magent-turn-reports-are-numbered-without-gaps ()
-  (magent-test-with-provider _provider
+  (magent-test-with-provider provider
     (let ((session (magent-test-open-session)))
       (magent-turn-test--run session "[[say One two three four five]]")
       (let ((numbers (mapcar (lambda (report) (alist-get 'seq report))
@@ -51,7 +51,7 @@
         (should (equal numbers (number-sequence (car numbers) (car (last numbers)))))))))
 
 (ert-deftest magent-turn-the-end-of-a-turn-frees-the-session ()
-  (magent-test-with-provider _provider
+  (magent-test-with-provider provider
     (let* ((session (magent-test-open-session))
            (id (magent-test-session-id session)))
       (should-not (magent-runtime-processing-p id))
@@ -90,7 +90,7 @@
   "Evaluate BODY with a rule that has writing asked for."
   (declare (indent 0) (debug t))
   `(let ((magent-permission-rules '((write . ask))))
-     (magent-test-with-provider _provider
+     (magent-test-with-provider provider
        ,@body)))
 
 (ert-deftest magent-turn-a-call-that-is-allowed-runs ()
@@ -118,14 +118,14 @@
 
 (ert-deftest magent-turn-a-rule-that-denies-is-not-asked-about ()
   (let ((magent-permission-rules '((write . deny))))
-    (magent-test-with-provider _provider
+    (magent-test-with-provider provider
       (let ((session (magent-test-open-session)))
         (magent-turn-test--run session magent-turn-test--writes)
         (should-not (magent-test-reports session "approval-requested"))
         (should-not (file-exists-p "new.txt"))))))
 
 (ert-deftest magent-turn-a-tool-sees-and-changes-live-buffers ()
-  (magent-test-with-provider _provider
+  (magent-test-with-provider provider
     (magent-test-write "note.txt" "on disk\n")
     (with-current-buffer (find-file-noselect "note.txt")
       (insert "unsaved ")
@@ -173,7 +173,7 @@
                      "Here")))))
 
 (ert-deftest magent-turn-cancelling-ends-a-command-and-its-children ()
-  (magent-test-with-provider _provider
+  (magent-test-with-provider provider
     (let* ((session (magent-test-open-session))
            (turn (magent-test-submit
                   session "[[tool bash {\"command\":\"(sleep 77 & echo $! >pid; wait)\"}]]"
@@ -191,9 +191,9 @@
 ;;;; Several
 
 (ert-deftest magent-turn-prompts-of-one-session-run-one-after-another ()
-  (magent-test-with-provider _provider
+  (magent-test-with-provider provider
     (let* ((session (magent-test-open-session))
-           (first (magent-test-submit session "[[slow 2]]"))
+           (first (magent-test-submit session "[[slow 8]]"))
            (second (magent-test-submit session "[[say Second]]"))
            (third (magent-test-submit session "[[say Third]]")))
       ;; One that waits can be cancelled alone.
@@ -211,7 +211,7 @@
                    (funcall seq "turn-start" third)))))))
 
 (ert-deftest magent-turn-sessions-run-side-by-side ()
-  (magent-test-with-provider _provider
+  (magent-test-with-provider provider
     (let* ((slow (magent-test-open-session))
            (quick (magent-test-open-session))
            (turn (magent-test-submit slow "[[hang]]")))

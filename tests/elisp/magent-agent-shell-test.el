@@ -1,0 +1,138 @@
+;;; magent-agent-shell-test.el --- Tests of Magent in agent-shell  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The Magent contributors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Code:
+
+(require 'map)
+(require 'magent-test-session)
+(require 'magent-agent-shell)
+
+(defvar agent-shell--state)
+(defvar agent-shell-agent-configs)
+(defvar agent-shell-session-strategy)
+
+(defun magent-agent-shell-test--need ()
+  "Skip the test unless agent-shell is there; load it."
+  (magent-test-need-module)
+  (let ((inhibit-message t))
+    (magent-test-need-package 'acp)
+    (magent-test-need-package 'shell-maker)
+    (magent-test-need-package 'agent-shell)))
+
+(ert-deftest magent-agent-shell-its-absence-is-told-with-a-way-out ()
+  (pcase (magent-test-emacs '(progn
+                              (require 'magent-agent-shell)
+                              (condition-case err
+                                  (magent-agent-shell-ensure-config)
+                                (error err))))
+    (`(magent-config-error ,_ config "no-agent-shell" ,hint)
+     (should (string-match-p "package-install RET agent-shell" hint)))
+    (answer (ert-fail answer))))
+
+(ert-deftest magent-agent-shell-a-list-of-configurations-is-changed-once ()
+  (magent-agent-shell-test--need)
+  (let* ((other (lambda () '((:identifier . other))))
+         (agent-shell-agent-configs (list other #'magent-agent-shell-make-config)))
+    (should (eq (magent-agent-shell-ensure-config) 'magent))
+    (should (equal agent-shell-agent-configs
+                   (list #'magent-agent-shell-make-config other)))
+    (let ((before agent-shell-agent-configs))
+      (magent-agent-shell-ensure-config)
+      (should (eq agent-shell-agent-configs before)))))
+
+(ert-deftest magent-agent-shell-a-function-of-configurations-is-wrapped-once ()
+  (magent-agent-shell-test--need)
+  (let* ((others (list (lambda () '((:identifier . a))) (lambda () '((:identifier . b)))))
+         (agent-shell-agent-configs (lambda () others)))
+    (magent-agent-shell-ensure-config)
+    (let ((wrapped agent-shell-agent-configs))
+      (magent-agent-shell-ensure-config)
+      (should (eq agent-shell-agent-configs wrapped)))
+    (should (equal (funcall agent-shell-agent-configs)
+                   (cons #'magent-agent-shell-make-config others)))
+    ;; What the function returns later counts.
+    (setq others (list (car others)))
+    (should (= 2 (length (funcall agent-shell-agent-configs))))))
+
+(ert-deftest magent-agent-shell-the-configuration-leaves-sessions-as-they-were ()
+  (magent-agent-shell-test--need)
+  (let ((config (magent-agent-shell-make-config)))
+    (should (eq (map-elt config :identifier) 'magent))
+    ;; A default mode or model would be set after each resumption, too; an icon would
+    ;; be fetched from the network.
+    (dolist (key '(:default-model-id :default-session-mode-id :icon-name
+                   :needs-authentication))
+      (should-not (map-elt config key)))
+    (should (string-match-p (map-elt config :shell-prompt-regexp)
+                            (map-elt config :shell-prompt)))))
+
+(defun magent-agent-shell-test--strategy (&optional local)
+  "Return the strategy of a new shell; LOCAL is a value that is there before."
+  (with-temp-buffer
+    (setq-local agent-shell--state (list (cons :outgoing-request-decorator nil)))
+    (when local
+      (setq-local agent-shell-session-strategy local))
+    (let ((client (magent-agent-shell--make-client (current-buffer))))
+      (delete-process (map-elt client :process)))
+    agent-shell-session-strategy))
+
+(ert-deftest magent-agent-shell-a-local-strategy-stays-another-is-ours ()
+  (magent-agent-shell-test--need)
+  (let ((agent-shell-session-strategy 'prompt)
+        (magent-agent-shell-session-strategy 'latest))
+    (should (eq (magent-agent-shell-test--strategy) 'latest))
+    (should (eq (magent-agent-shell-test--strategy 'new) 'new))
+    (should (eq agent-shell-session-strategy 'prompt))))
+
+;;;; Context
+
+(ert-deftest magent-agent-shell-advice-is-added-once-and-to-what-exists ()
+  (magent-agent-shell-test--need)
+  (magent-agent-shell--advise)
+  (magent-agent-shell--advise)
+  (pcase-dolist (`(,function . ,advice) magent-agent-shell-advice)
+    (should (fboundp function))
+    (let ((count 0))
+      (advice-mapc (lambda (it _) (when (eq it advice) (cl-incf count))) function)
+      (should (equal (cons function count) (cons function 1))))))
+
+(ert-deftest magent-agent-shell-context-has-no-blank-lines-and-reads-no-remote-file ()
+  (let ((original (lambda (&rest _) "original")))
+    (with-temp-buffer
+      (insert "text\n   \n")
+      (pcase-dolist (`(,ours ,line ,expected)
+                     '((t 1 "original") (t 2 nil) (nil 1 "original") (nil 2 "original")))
+        (goto-char (point-min))
+        (forward-line (1- line))
+        (let ((magent-agent-shell--in-context ours))
+          (should (equal (magent-agent-shell--around-line-context original)
+                         expected)))))
+    (let ((files '("/ssh:host.invalid:/a" "/b")))
+      (let ((magent-agent-shell--in-context t))
+        (should (equal (magent-agent-shell--around-files-context original :files files)
+                       "@/ssh:host.invalid:/a\n\n@/b"))
+        (should (equal (magent-agent-shell--around-files-context original :files '("/b"))
+                       "original")))
+      (let ((magent-agent-shell--in-context nil))
+        (should (equal (magent-agent-shell--around-files-context original :files files)
+                       "original"))))))
+
+(ert-deftest magent-agent-shell-only-shells-of-magent-are-treated-so ()
+  (let (inside)
+    (cl-flet ((inside-p (buffer)
+                (magent-agent-shell--around-context
+                 (lambda (&rest _) (setq inside magent-agent-shell--in-context))
+                 :shell-buffer buffer)
+                inside))
+      (with-temp-buffer
+        (should-not (inside-p (current-buffer)))
+        (setq-local magent-acp--process 'a-process)
+        (should (inside-p (current-buffer))))
+      (should-not (inside-p nil))
+      (should-not magent-agent-shell--in-context))))
+
+(provide 'magent-agent-shell-test)
+
+;;; magent-agent-shell-test.el ends here
