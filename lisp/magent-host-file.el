@@ -94,8 +94,9 @@ Fail unless encoding the text again gives the same bytes."
 (defun magent-host-file--write-bytes (path bytes)
   "Replace the file PATH by BYTES, keeping its mode; a link stays a link."
   (let* ((path (file-truename path))
-         (default-directory (file-name-directory path))
-         (temporary (make-nearby-temp-file ".magent-"))
+         ;; Only within one folder renaming is certain to be one step.
+         (temporary (make-temp-file
+                     (expand-file-name ".magent-" (file-name-directory path))))
          (modes (file-modes path))
          (coding-system-for-write 'no-conversion)
          (write-region-inhibit-fsync nil))

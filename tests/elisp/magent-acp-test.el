@@ -216,6 +216,42 @@
         ;; What still comes for it is nobody's.
         (magent-core--dispatch (list 'acp connection "{\"method\":\"x\"}"))))))
 
+(ert-deftest magent-acp-the-end-of-the-shell-ends-its-turn ()
+  (magent-test-with-provider provider
+    (magent-acp-test--with-client client
+      (let ((session (magent-acp-test--open client)) answer)
+        (acp-send-request
+         :client client :buffer (current-buffer)
+         :request `((:method . "session/prompt")
+                    (:params . ((sessionId . ,session)
+                                (prompt . [((type . "text") (text . "[[hang]]"))]))))
+         :on-success (lambda (value) (setq answer value))
+         :on-failure (lambda (err _) (setq answer err)))
+        (magent-test-wait-for "The turn" (lambda () (magent-runtime-processing-p session)))
+        (magent-test-settle 0.1)
+        (should-not answer)
+        (acp-shutdown :client client)
+        (magent-test-wait-for
+         "The end" (lambda () (not (magent-runtime-processing-p session))) 3)))))
+
+(ert-deftest magent-acp-a-prompt-can-be-cancelled ()
+  (magent-test-with-provider provider
+    (magent-acp-test--with-client client
+      (let ((session (magent-acp-test--open client)) answer)
+        (acp-send-request
+         :client client :buffer (current-buffer)
+         :request `((:method . "session/prompt")
+                    (:params . ((sessionId . ,session)
+                                (prompt . [((type . "text") (text . "[[hang]]"))]))))
+         :on-success (lambda (value) (setq answer value)))
+        (magent-test-wait-for "The turn" (lambda () (magent-runtime-processing-p session)))
+        (acp-send-notification
+         :client client
+         :notification `((:method . "session/cancel")
+                         (:params . ((sessionId . ,session) (reason . "User")))))
+        (magent-test-wait-for "The answer" (lambda () answer) 3)
+        (should (equal (map-elt answer 'stopReason) "cancelled"))))))
+
 (provide 'magent-acp-test)
 
 ;;; magent-acp-test.el ends here

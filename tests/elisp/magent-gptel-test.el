@@ -232,7 +232,14 @@ They are arguments of `magent-define-backend'."
       (unwind-protect
           (progn
             (apply #'magent-define-backend magent-gptel-test--good)
-            ;; What gptel begins with, and nobody chose, is no default.
+            ;; What gptel begins with, and nobody chose, is no default: nothing, or in
+            ;; some versions a backend without a key.
+            (set-default 'gptel-backend nil)
+            (should (equal (magent-gptel--default) '("B" . "m")))
+            (set-default 'gptel-model 'model-c)
+            (set-default 'gptel-backend
+                         (gptel-make-openai "ChatGPT" :key 'gptel-api-key
+                                            :models '(model-c)))
             (should (equal (magent-gptel--default) '("B" . "m")))
             (set-default 'gptel-backend (cdr (assoc "Local" gptel--known-backends)))
             (set-default 'gptel-model 'model-b)

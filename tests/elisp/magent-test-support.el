@@ -5,7 +5,7 @@
 
 ;;; Commentary:
 
-;; A home of its own for the tests, packages, helpers for files and buffers, and the
+;; A home of its own for the tests, packages, functions for files and buffers, and the
 ;; demo provider.
 ;;
 ;; The environment tells where things are: MAGENT_MODULE is the module's file,
