@@ -19,6 +19,7 @@
 (require 'magent-runtime-api)
 
 (declare-function magent-core-acp-stdio "ext:magent-module" (config))
+(declare-function magent-core-queue-watch-interrupts "ext:magent-module" ())
 
 (defconst magent-batch--usage
   "Usage: magent exec [OPTION...] PROMPT
@@ -211,6 +212,15 @@ Return the value; when it failed, end with status 2."
                                ((or "a" "always") 'allow-session)
                                (_ 'deny-once))))))
 
+(defvar magent-batch--session nil
+  "Id of the session whose turn runs.")
+
+(cl-defmethod magent-core-handle ((_kind (eql 'interrupted)) _args)
+  "Cancel the turn; its end ends Emacs."
+  (if magent-batch--session
+      (magent-runtime-cancel magent-batch--session)
+    (kill-emacs 130)))
+
 (defun magent-batch--exec (args)
   "Run one turn as ARGS say and end Emacs with its outcome."
   (let* ((options (magent-batch--parse-exec args))
@@ -226,6 +236,7 @@ Return the value; when it failed, end with status 2."
     (unless (file-directory-p directory)
       (magent-batch--fail "There is no directory %s" directory))
     (magent-batch--setup)
+    (magent-core-queue-watch-interrupts)
     (let ((id (alist-get 'session-id
                          (magent-batch--await
                           (lambda (callback)
@@ -239,6 +250,7 @@ Return the value; when it failed, end with status 2."
                                 :model (plist-get options :model)
                                 :agent (plist-get options :agent)
                                 :approval approve)))
+      (setq magent-batch--session id)
       (magent-batch--wait (lambda () outcome))
       (kill-emacs (magent-batch--status outcome options)))))
 

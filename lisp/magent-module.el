@@ -14,6 +14,7 @@
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'compile)
 (require 'magent-config)
 (require 'magent-error)
@@ -22,7 +23,7 @@
 (declare-function magent-core-abi "ext:magent-module" ())
 (declare-function magent-core-shutdown "ext:magent-module" (milliseconds))
 
-(defconst magent-module-abi "0.1.0+2"
+(defconst magent-module-abi "0.1.0+3"
   "Version of the module's interface that these files need.")
 
 (defcustom magent-module-directory
@@ -47,25 +48,26 @@
        "This Emacs was built without support for dynamic modules."
        "Use an Emacs that was configured with --with-modules.")))
 
-(defun magent-module--newest (directory)
-  "Return the newest module for this version in DIRECTORY, or nil."
-  (when (file-directory-p directory)
-    (car (sort (directory-files
-                directory t
-                (concat "\\`magent-core-module-" (regexp-quote magent-module-abi)
-                        "-[0-9a-f]+" (regexp-quote (magent-module--suffix)) "\\'"))
+(defun magent-module--newest (&rest directories)
+  "Return the newest module for this version in DIRECTORIES, or nil."
+  (let ((name (concat "\\`magent-core-module-" (regexp-quote magent-module-abi)
+                      "-[0-9a-f]+" (regexp-quote (magent-module--suffix)) "\\'")))
+    (car (sort (cl-mapcan (lambda (directory)
+                            (and (file-directory-p directory)
+                                 (directory-files directory t name)))
+                          directories)
                #'file-newer-than-file-p))))
 
 (defun magent-module-find ()
   "Return the module's file, or nil if there is none for this version.
-The environment variable MAGENT_MODULE has precedence; then the build folder
-of the checkout, then `magent-module-directory'."
+The environment variable MAGENT_MODULE has precedence; then the newest in the
+build folder of the checkout and in `magent-module-directory' counts."
   (let ((named (getenv "MAGENT_MODULE")))
     (if (and named (not (string-empty-p named)))
         named
-      (or (magent-module--newest
-           (expand-file-name "build" magent-module--source-directory))
-          (magent-module--newest magent-module-directory)))))
+      (magent-module--newest
+       (expand-file-name "build" magent-module--source-directory)
+       magent-module-directory))))
 
 ;;;; Loading
 
@@ -142,7 +144,9 @@ signalled then, and the command has to be repeated."
          (name (concat "magent-core-module-" magent-module-abi "-"
                        (substring bytes 0 8) (magent-module--suffix)))
          (file (expand-file-name name directory)))
-    (unless (file-exists-p file)
+    (if (file-exists-p file)
+        ;; The newest counts, and this one was built just now.
+        (set-file-times file)
       (make-directory directory t)
       (let ((temporary (make-temp-name (concat file "-"))))
         (copy-file library temporary)

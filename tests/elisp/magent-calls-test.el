@@ -22,7 +22,8 @@
     magent-core-acp-send magent-core-acp-close magent-core-acp-stdio
     magent-core-session-new magent-core-session-load magent-core-session-list
     magent-core-session-close magent-core-session-observe magent-core-queue-submit
-    magent-core-queue-cancel magent-core-queue-busy-p magent-core-permission-answer
+    magent-core-queue-cancel magent-core-queue-busy-p
+    magent-core-queue-watch-interrupts magent-core-permission-answer
     magent-core-permission-authority magent-core-permission-audit
     magent-core-tool-list)
   "Every function of the module.")

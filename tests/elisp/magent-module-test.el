@@ -80,13 +80,14 @@
         (should (equal (nth 3 err) "module-load"))
         (should (string-match-p (regexp-quote file) (nth 1 err)))))))
 
-(ert-deftest magent-module-the-environment-comes-first-then-the-checkout ()
+(ert-deftest magent-module-the-environment-comes-first-then-the-newest ()
   (magent-module-test--without-module
     (should-not (magent-module-find))
     (let ((installed (magent-module-test--put magent-module-directory
-                                              (magent-module-test--name "aaaa"))))
+                                              (magent-module-test--name "aaaa") 30)))
+      (magent-module-test--put "build" (magent-module-test--name "cccc") 60)
       (should (equal (magent-module-find) installed))
-      (let ((built (magent-module-test--put "build" (magent-module-test--name "bbbb") 60)))
+      (let ((built (magent-module-test--put "build" (magent-module-test--name "bbbb") 10)))
         (should (equal (magent-module-find) built)))
       (setenv "MAGENT_MODULE" "/somewhere/else.so")
       (should (equal (magent-module-find) "/somewhere/else.so"))

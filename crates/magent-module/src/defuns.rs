@@ -15,14 +15,15 @@ use crate::channel::PipeWaker;
 use crate::core::{core, outbox, parse, read_config};
 use crate::errors::{bad_argument, failed, guarded};
 use crate::outbox::Event;
+use crate::process;
 use crate::stdio;
 use crate::text::Text;
 
-emacs::use_symbols!(nil t acp notice host reply report log stdio_closed);
+emacs::use_symbols!(nil t acp notice host reply report log stdio_closed interrupted);
 emacs::use_functions!(list);
 
 /// What Lisp and module must agree on; changes with every change of this file.
-const ABI: &str = concat!(env!("CARGO_PKG_VERSION"), "+2");
+const ABI: &str = concat!(env!("CARGO_PKG_VERSION"), "+3");
 
 /// Return the version of the interface, a string.
 ///
@@ -81,6 +82,7 @@ fn to_lisp(env: &Env, event: Event) -> Result<Value<'_>> {
         Event::Report { session, json } => list.call(env, (report, session, json)),
         Event::Log { level, text } => list.call(env, (log, level, text)),
         Event::StdioClosed => list.call(env, (stdio_closed,)),
+        Event::Interrupted => list.call(env, (interrupted,)),
     }
 }
 
@@ -274,6 +276,21 @@ fn queue_cancel(env: &Env, session: Text, submission: Option<Text>) -> Result<i6
 fn queue_busy_p(env: &Env, session: Text) -> Result<bool> {
     guarded(env, || {
         Ok(core()?.runtime.is_busy(&SessionId::new(session.0)))
+    })
+}
+
+/// Report an interrupt from the terminal as an event, for batch Emacs.
+///
+/// Emacs without a window ends at once otherwise.  A second interrupt ends it still.
+#[defun]
+fn queue_watch_interrupts(env: &Env) -> Result<()> {
+    guarded(env, || {
+        let core = core()?;
+        let _inside = core.handle.enter();
+        core.handle.spawn(process::watch_interrupts(|| {
+            outbox().push(Event::Interrupted);
+        }));
+        Ok(())
     })
 }
 

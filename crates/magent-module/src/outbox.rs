@@ -33,6 +33,8 @@ pub(crate) enum Event {
     Log { level: &'static str, text: String },
     /// The client on standard input has gone.
     StdioClosed,
+    /// Somebody at the terminal wants the command to end.
+    Interrupted,
 }
 
 /// The queue of events, and the way to wake Emacs for them.

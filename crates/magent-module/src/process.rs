@@ -5,6 +5,8 @@ use std::os::fd::{FromRawFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use tokio::signal::unix::{SignalKind, signal};
+
 /// Batch Emacs dies of a write to a pipe that nobody reads; interactive Emacs ignores the
 /// signal.  This does in batch what Emacs itself does otherwise.  Child processes start
 /// with the default again, because the standard library sees to it.
@@ -39,6 +41,32 @@ pub(crate) fn block_signals() {
             libc::sigdelset(&raw mut set, signal);
         }
         libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+    }
+}
+
+/// Calls `interrupted` at the first interrupt; the next one ends the process, with
+/// Emacs's own way to end at a signal.
+pub(crate) async fn watch_interrupts(interrupted: impl Fn() + Send) {
+    // The handler that is there would be called as well, and Emacs's ends the process.
+    // SAFETY: `signal` is called with a valid signal number and a constant.
+    unsafe {
+        libc::signal(libc::SIGINT, libc::SIG_IGN);
+    }
+    let Ok(mut interrupts) = signal(SignalKind::interrupt()) else {
+        // SAFETY: As above.  An interrupt ends Emacs then.
+        unsafe {
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
+        }
+        return;
+    };
+    if interrupts.recv().await.is_some() {
+        interrupted();
+    }
+    if interrupts.recv().await.is_some() {
+        // SAFETY: `kill` and `getpid` touch no memory.
+        unsafe {
+            libc::kill(libc::getpid(), libc::SIGTERM);
+        }
     }
 }
 
