@@ -13,8 +13,6 @@ import { Wire } from "./wire-rules.mjs";
 
 /** The program under test. */
 export const PROGRAM = fileURLToPath(new URL("../../bin/magent", import.meta.url));
-/** The text of chunks. */
-export const textOf = (chunks) => chunks.map(({ content }) => content.text).join("");
 
 /** Nothing that works takes this long, even on a busy machine. */
 const PATIENCE = 10_000;
@@ -283,3 +281,6 @@ export class Agent {
 
 const blocks = (prompt) =>
   typeof prompt === "string" ? [{ type: "text", text: prompt }] : prompt;
+
+/** The text of chunks. */
+export const textOf = (chunks) => chunks.map(({ content }) => content.text).join("");

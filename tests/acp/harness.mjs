@@ -6,12 +6,15 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { PROTOCOL_VERSION } from "@agentclientprotocol/sdk";
 import { Agent } from "./agent.mjs";
 import { KEY, startModelServer } from "./model-server.mjs";
 
 /** An environment variable that tells the processes of a world from all others. */
 const MARK = "MAGENT_ACP_TEST_WORLD";
+/** How long a test may take. */
+const TIME_LIMIT = 30_000;
 const KEPT_VARIABLES = ["PATH", "EMACS", "MAGENT_MODULE", "LANG", "TERM"];
 
 /**
@@ -19,11 +22,11 @@ const KEPT_VARIABLES = ["PATH", "EMACS", "MAGENT_MODULE", "LANG", "TERM"];
  * `options.lisp` is added to the init file.
  */
 export function scenario(name, body, options = {}) {
-  test(name, { timeout: 45_000 }, async (t) => {
+  test(name, async (t) => {
     const world = await World.make(options);
     try {
-      await body(world);
-      await world.finish();
+      await inTime(body(world));
+      await inTime(world.finish());
     } catch (error) {
       for (const line of world.report()) t.diagnostic(line);
       throw error;
@@ -31,6 +34,22 @@ export function scenario(name, body, options = {}) {
       await world.dispose();
     }
   });
+}
+
+// The runner's own limit would leave the agent of a hanging test behind, and with it a
+// runner that never ends.
+async function inTime(work) {
+  const timer = new AbortController();
+  const late = sleep(TIME_LIMIT, undefined, { signal: timer.signal }).then(() =>
+    assert.fail(`nothing more happened for ${TIME_LIMIT / 1_000} s`),
+  );
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    timer.abort();
+    late.catch(() => {});
+    work.catch(() => {});
+  }
 }
 
 class World {
@@ -175,7 +194,6 @@ export function isAlive(pid) {
     return false;
   }
 }
-
 
 /** The text in the content of a tool call's update. */
 export const outputOf = (update) =>
