@@ -7,7 +7,7 @@
 SHELL := /bin/sh
 CARGO ?= cargo
 LISP := $(wildcard lisp/*.el)
-DEMO_LISP := $(wildcard scripts/demo/*.el scripts/lint/*.el)
+DEMO_LISP := $(wildcard scripts/demo/*.el scripts/lint/*.el tests/bench/*.el tests/e2e/*.el)
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # The suffix that cargo gives to libraries.
 SUFFIX := $(if $(filter Darwin,$(shell uname -s)),dylib,so)
@@ -44,6 +44,12 @@ check: need-cargo
 	@$(EMACS_BATCH) -L lisp -l scripts/lint/byte-compile.el $(LISP)
 	@$(EMACS_BATCH) -l scripts/lint/checkdoc.el $(LISP) $(DEMO_LISP)
 	@sh scripts/package-lint.sh $(LISP)
+
+# Once built it takes a minute or two; a figure over its budget is told and no failure.
+bench: build
+	$(CARGO) build --release --locked -p magent-bench
+	@emacs=$$(sh scripts/ensure-emacs.sh --quiet) && \
+	  EMACS="$$emacs" sh scripts/bench.sh $(TARGET)/release/magent-bench
 
 clean:
 	rm -rf build lisp/*.elc

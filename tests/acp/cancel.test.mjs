@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
 import { until } from "./agent.mjs";
 import { isAlive, outputOf, scenario } from "./harness.mjs";
 import { answer, callTools, cut, hang, pause, text, thinking } from "./model-server.mjs";
@@ -194,3 +195,44 @@ scenario("cancel twice is cancelled once", async (world) => {
   await session.agent.cancel(session.id);
   await cancelled(world, session, prompt);
 });
+
+scenario(
+  "cancel while many calls are being looked at leaves no call without a row",
+  async (world) => {
+    const session = await world.startSession();
+    world.write("a.txt", "a\n");
+    const read = ["read_file", { path: "a.txt", source: "disk" }];
+    world.model.reply(callTools(...Array(150).fill(read)));
+    const prompt = session.agent.prompt(session.id, "Read");
+    await session.agent.update(({ sessionUpdate }) => sessionUpdate === "tool_call", "a row");
+    await cancelled(world, session, prompt);
+  },
+);
+
+scenario(
+  "cancel at any moment of a turn with thoughts, text and calls",
+  async (world) => {
+    const { agent, id } = await world.startSession();
+    world.write("a.txt", "a\n".repeat(1_000));
+    for (let n = 0; n < 40; n += 1) {
+      world.model.dropUnused();
+      world.model.reply(
+        thinking("Let me see. "),
+        pause(n % 7),
+        text("I read and run. "),
+        callTools(
+          ["read_file", { path: "a.txt", source: "disk" }],
+          ["bash", { command: `echo ${n}; sleep 0.02; seq 100` }],
+          ["read_file", { path: "a.txt", source: "disk" }],
+        ),
+      );
+      world.model.reply(text("And on. "), pause(n % 11), text("So it is."), hang);
+      const prompt = agent.prompt(id, `Round ${n}`);
+      await sleep(n * 2);
+      await agent.cancel(id);
+      assert.equal((await prompt).stopReason, "cancelled");
+    }
+    world.model.dropUnused();
+  },
+  { lisp: "(setq magent-permission-rules '((bash . allow)))" },
+);

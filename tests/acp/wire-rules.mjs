@@ -116,8 +116,9 @@ export class Wire {
     }
   }
 
+  // Once nothing is under way any more, no call may look as if it were.
   #noOpenCalls({ method, params }) {
-    if (!this.#clientIsThere) return;
+    if (!this.#clientIsThere || this.#isBusy(params?.sessionId)) return;
     for (const [id, status] of this.#sessions.get(params?.sessionId)?.calls ?? []) {
       if (PROGRESS[status] < 2)
         this.#wrong(`${method} ended while the call ${id} is ${status}`);
@@ -158,14 +159,17 @@ export class Wire {
     return session;
   }
 
+  #isBusy(sessionId) {
+    return this.unanswered.some(
+      ({ method, params }) =>
+        ["session/prompt", "session/load"].includes(method) && params?.sessionId === sessionId,
+    );
+  }
+
   // Clients draw what comes outside of a turn in odd places, or drop it.
   #inTurn(sessionId, update) {
     if (!TURN_UPDATES.has(update.sessionUpdate) || NOTICE.test(update.content?.text)) return;
-    const open = this.unanswered.some(
-      ({ method, params }) =>
-        ["session/prompt", "session/load"].includes(method) && params.sessionId === sessionId,
-    );
-    if (!open) this.#wrong(`${update.sessionUpdate} outside of a turn`);
+    if (!this.#isBusy(sessionId)) this.#wrong(`${update.sessionUpdate} outside of a turn`);
   }
 
   #chunk(session, { sessionUpdate, messageId, content }) {

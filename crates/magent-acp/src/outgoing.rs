@@ -156,8 +156,7 @@ struct Batch {
 impl Batch {
     fn add(&mut self, outgoing: Outgoing) {
         if let Outgoing::Text(piece) = &outgoing {
-            if let Some(Outgoing::Text(last)) = self.items.last_mut()
-                && last.session == piece.session
+            if let Some(last) = self.last_piece(&piece.session)
                 && last.target == piece.target
             {
                 last.text.push_str(&piece.text);
@@ -167,6 +166,19 @@ impl Batch {
             self.urgent = true;
         }
         self.items.push(outgoing);
+    }
+
+    /// The newest piece of a session, if only pieces of other sessions follow it:
+    /// sessions that stream side by side must not keep each other's pieces apart.
+    fn last_piece(&mut self, session: &str) -> Option<&mut TextPiece> {
+        self.items
+            .iter_mut()
+            .rev()
+            .map_while(|item| match item {
+                Outgoing::Text(piece) => Some(piece),
+                Outgoing::Message(_) => None,
+            })
+            .find(|piece| piece.session == session)
     }
 
     fn lines(self) -> Vec<String> {

@@ -64,6 +64,37 @@ async fn pieces_are_joined_and_nothing_is_reordered_or_lost() {
 }
 
 #[tokio::test]
+async fn sessions_side_by_side_do_not_keep_each_others_pieces_apart() {
+    let log = Arc::new(Log::default());
+    let sender = Sender::start(Arc::clone(&log) as Arc<dyn LineSink>);
+    for number in 0..300 {
+        for session in ["s", "t", "u"] {
+            let session = session.to_owned();
+            let text = format!("{number} ");
+            sender.text(TextPiece {
+                session,
+                ..piece(message("a"), &text)
+            });
+        }
+    }
+    sender.text(piece(TextTarget::Thought("b".into()), "hm"));
+    sender.text(piece(message("a"), "more"));
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let lines = log.0.lock();
+    let of_first = lines
+        .iter()
+        .filter(|(_, line)| line["params"]["sessionId"] == "s")
+        .map(|(_, line)| {
+            line["params"]["update"]["content"]["text"]
+                .as_str()
+                .unwrap()
+        });
+    let numbers: String = (0..300).map(|number| format!("{number} ")).collect();
+    assert_eq!(of_first.collect::<String>(), numbers + "hmmore");
+    assert!(lines.len() <= 10, "{} lines", lines.len());
+}
+
+#[tokio::test]
 async fn the_first_piece_goes_at_once_and_the_next_ones_by_frames() {
     let log = Arc::new(Log::default());
     let sender = Sender::start(Arc::clone(&log) as Arc<dyn LineSink>);

@@ -81,11 +81,6 @@ impl Figure {
         } = self;
         println!("{name}\t{value}\t{budget}\t{verdict}");
     }
-
-    /// Tells figures in order.
-    pub(crate) fn print_all(figures: &[Self]) {
-        figures.iter().for_each(Self::print);
-    }
 }
 
 /// A number with as many digits as it deserves.

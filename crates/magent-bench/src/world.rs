@@ -1,9 +1,9 @@
 //! A runtime with everything real except the model and Emacs.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::future::Future;
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use magent_runtime::{
     ApprovalMode, HostBridge, HostRequest, HostSink, Runtime, RuntimeConfig, RuntimePorts,
@@ -56,13 +56,16 @@ impl HostSink for FakeEmacs {
     }
 }
 
+/// When something was first and last reported since the last prompt, by its name.
+type Reports = HashMap<&'static str, (Instant, Instant)>;
+
 /// A runtime, its project and its model.
 pub(crate) struct World {
     pub(crate) runtime: Arc<Runtime>,
     pub(crate) project: TempProject,
     pub(crate) server: ScriptedServer,
     pub(crate) session: SessionId,
-    names: Arc<Mutex<HashSet<&'static str>>>,
+    reports: Arc<Mutex<Reports>>,
     _storage: tempfile::TempDir,
 }
 
@@ -89,12 +92,15 @@ impl World {
             process_setup: None,
             handle: tokio::runtime::Handle::current(),
         })?;
-        let names: Arc<Mutex<HashSet<&'static str>>> = Arc::default();
-        let seen = Arc::clone(&names);
+        let reports: Arc<Mutex<Reports>> = Arc::default();
+        let seen = Arc::clone(&reports);
         runtime.subscribe(
             None,
             Arc::new(move |event| {
-                seen.lock().insert(event.kind.name());
+                let now = Instant::now();
+                let mut seen = seen.lock();
+                let times = seen.entry(event.kind.name()).or_insert((now, now));
+                times.1 = now;
             }),
         );
         let scope = Scope::Project(project.root().to_string_lossy().into_owned());
@@ -104,14 +110,14 @@ impl World {
             project,
             server,
             session,
-            names,
+            reports,
             _storage: storage,
         })
     }
 
     /// Queues a prompt.
     pub(crate) async fn submit(&self, approval: ApprovalMode) -> Result<Submitted, Failure> {
-        self.names.lock().clear();
+        self.reports.lock().clear();
         let request = SubmitRequest {
             id: SubmissionId::fresh(),
             session_id: self.session.clone(),
@@ -128,7 +134,16 @@ impl World {
 
     /// Waits until something was reported since the last prompt.
     pub(crate) async fn wait_for(&self, name: &str) -> Result<(), Failure> {
-        wait_until(name, || self.names.lock().contains(name)).await
+        wait_until(name, || self.reports.lock().contains_key(name)).await
+    }
+
+    /// The time from the first report of one name to the last one of another.
+    pub(crate) fn time_between(&self, first: &str, last: &str) -> Result<Duration, Failure> {
+        let reports = self.reports.lock();
+        match (reports.get(first), reports.get(last)) {
+            (Some((begun, _)), Some((_, ended))) => Ok(ended.saturating_duration_since(*begun)),
+            _ => Err(format!("there was no {first} or no {last}").into()),
+        }
     }
 }
 
@@ -152,9 +167,7 @@ pub(crate) async fn outcome(submitted: Submitted) -> Result<TurnOutcome, Failure
 }
 
 /// Runs a measurement on threads like those that the module has.
-pub(crate) fn block_on<T>(
-    work: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
+pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

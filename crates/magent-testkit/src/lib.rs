@@ -1,6 +1,6 @@
 //! For tests only: a model server whose every byte is scripted, and temporary projects.
 //!
-//! This crate must never be a normal dependency of another.
+//! This crate must never be a normal dependency of anything that users run.
 
 #![forbid(unsafe_code)]
 #![allow(

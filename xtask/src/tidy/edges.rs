@@ -66,6 +66,19 @@ const TABLE: &[Edges] = &[
     ),
     edges("magent-testkit", &[], &[]),
     edges("magent-demo-provider", &[], &[]),
+    // For developers only, so that it may use what tests use.
+    edges(
+        "magent-bench",
+        &[
+            "magent-ledger",
+            "magent-runtime",
+            "magent-sampling",
+            "magent-testkit",
+            "magent-tools",
+            "magent-types",
+        ],
+        &[],
+    ),
     edges("xtask", &[], &[]),
 ];
 

@@ -24,14 +24,21 @@ use super::tree_walk::{EntryKind, Step, WalkEntry, WalkOptions, WalkReport, walk
 /// More threads than this take the processor away from the user.
 const SEARCH_THREADS: usize = 2;
 
-/// Files found but not searched yet.
-const QUEUE: usize = 256;
+/// Files that are handed to a search thread at once.  Waking a thread takes about as
+/// long as searching a small file.
+const BATCH: usize = 16;
+
+/// Batches found but not searched yet.
+const QUEUE: usize = 16;
 
 /// A line longer than this ends the search of its file, which has no lines then.
 const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
 /// Most characters of a line in a result.
 const SHOWN_CHARACTERS: usize = 400;
+
+/// A file's place in the order of the walk, and its path.
+type NumberedPath = (usize, PathBuf);
 
 /// A line that matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,7 +121,7 @@ impl LineSearch {
     ) -> Result<SearchReport, FileError> {
         let results = Mutex::new(Results::new(self.limit));
         let enough = StopFlag::default();
-        let (sender, receiver) = sync_channel::<(usize, PathBuf)>(QUEUE);
+        let (sender, receiver) = sync_channel::<Vec<NumberedPath>>(QUEUE);
         let receiver = Arc::new(Mutex::new(receiver));
         let walked = std::thread::scope(|scope| {
             for _ in 0..SEARCH_THREADS {
@@ -126,18 +133,23 @@ impl LineSearch {
             drop(receiver);
             let sender = sender;
             let mut index = 0;
-            walk_tree(options, stop, &mut |entry: &WalkEntry<'_>| {
+            let mut batch = Vec::new();
+            let walked = walk_tree(options, stop, &mut |entry: &WalkEntry<'_>| {
                 if enough.is_set() {
                     return Step::Stop;
                 }
                 if entry.kind == EntryKind::File && wanted(entry) {
-                    if sender.send((index, entry.path.to_owned())).is_err() {
+                    batch.push((index, entry.path.to_owned()));
+                    index += 1;
+                    if batch.len() == BATCH && sender.send(std::mem::take(&mut batch)).is_err() {
                         return Step::Stop;
                     }
-                    index += 1;
                 }
                 Step::Continue
-            })
+            });
+            // Without threads there is nobody left who could want the rest.
+            let _ = sender.send(batch);
+            walked
         });
         if stop.is_set() {
             return Err(FileError::Stopped);
@@ -149,7 +161,7 @@ impl LineSearch {
     /// Searches files from the queue until it closes.
     fn search_queue(
         &self,
-        queue: &Mutex<Receiver<(usize, PathBuf)>>,
+        queue: &Mutex<Receiver<Vec<NumberedPath>>>,
         results: &Mutex<Results>,
         enough: &StopFlag,
         stop: &StopFlag,
@@ -158,17 +170,19 @@ impl LineSearch {
         loop {
             // The lock is held while waiting: the other thread would wait as well.
             let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
-            let Ok((index, path)) = next else { return };
-            if enough.is_set() || stop.is_set() {
-                continue;
-            }
-            let outcome = match self.file_lines(&mut searcher, &path, stop) {
-                Ok(lines) => Outcome::of(path, lines),
-                Err(_) => Outcome::Unreadable,
-            };
-            let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
-            if results.deliver(index, outcome) {
-                enough.set();
+            let Ok(batch) = next else { return };
+            for (index, path) in batch {
+                if enough.is_set() || stop.is_set() {
+                    break;
+                }
+                let outcome = match self.file_lines(&mut searcher, &path, stop) {
+                    Ok(lines) => Outcome::of(path, lines),
+                    Err(_) => Outcome::Unreadable,
+                };
+                let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+                if results.deliver(index, outcome) {
+                    enough.set();
+                }
             }
         }
     }
