@@ -289,8 +289,6 @@ OPTIONS are those of the command."
     (magent-batch--fail "magent acp takes no arguments"))
   (magent-batch--setup)
   (magent-core-acp-stdio (magent-config-json))
-  ;; It names descriptors that are of no use to commands of tools.
-  (setenv "MAGENT_STDIO" nil)
   (magent-batch--wait (lambda () magent-batch--stdio-closed))
   (kill-emacs 0))
 

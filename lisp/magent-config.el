@@ -228,7 +228,10 @@ Entries that no program could read as text are left out."
                    (let ((text (if (multibyte-string-p entry)
                                    entry
                                  (decode-coding-string entry 'utf-8-unix t))))
-                     (unless (string-match-p "[\x3fff80-\x3fffff]" text)
+                     (unless (string-match-p
+                              ;; The last two are bin/magent's own.
+                              "[\x3fff80-\x3fffff]\\|\\`MAGENT_\\(?:STDIO\\|TTY\\)="
+                              text)
                        text)))
                  process-environment))))
 

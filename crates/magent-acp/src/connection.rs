@@ -25,6 +25,14 @@ pub struct ConnectionSettings {
     pub terminal_output: bool,
 }
 
+/// What a connection has received, in order.
+enum Received {
+    /// A message, and its number.
+    Message(u64, Incoming),
+    /// The client sends nothing more.
+    End(Arc<Connection>),
+}
+
 /// A session that the client has open.
 struct Bound {
     observer: ObserverId,
@@ -45,7 +53,7 @@ pub struct Connection {
     cancelled: Mutex<HashMap<SessionId, u64>>,
     received: AtomicU64,
     closed: AtomicBool,
-    inbox: mpsc::UnboundedSender<(u64, Incoming)>,
+    inbox: mpsc::UnboundedSender<Received>,
     this: Weak<Self>,
 }
 
@@ -103,7 +111,7 @@ impl Connection {
             self.cancelled.lock().insert(session, number);
         }
         // The worker ends with the connection.
-        let _ = self.inbox.send((number, message));
+        let _ = self.inbox.send(Received::Message(number, message));
     }
 
     /// Whether the session was cancelled after the given message came in.
@@ -112,6 +120,14 @@ impl Connection {
             .lock()
             .get(session)
             .is_some_and(|cancelled| *cancelled > number)
+    }
+
+    /// Ends the connection once everything received so far is handled: a client may send
+    /// requests and close its end, and is still owed the answers.
+    pub fn end(self: Arc<Self>) {
+        let inbox = self.inbox.clone();
+        // Without a worker the connection has ended already.
+        let _ = inbox.send(Received::End(self));
     }
 
     /// Ends the connection: its turns are cancelled, its sessions are given back.
@@ -225,8 +241,12 @@ impl Connection {
 
 /// Handles the client's messages one after the other, so that they take effect in the
 /// order in which they were sent.  What takes long goes on beside it.
-async fn work(connection: Weak<Connection>, mut inbox: mpsc::UnboundedReceiver<(u64, Incoming)>) {
-    while let Some((number, message)) = inbox.recv().await {
+async fn work(connection: Weak<Connection>, mut inbox: mpsc::UnboundedReceiver<Received>) {
+    while let Some(received) = inbox.recv().await {
+        let (number, message) = match received {
+            Received::Message(number, message) => (number, message),
+            Received::End(connection) => return connection.close(),
+        };
         let Some(connection) = connection.upgrade() else {
             return;
         };

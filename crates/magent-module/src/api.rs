@@ -20,6 +20,7 @@ use serde_json::{Map, Value, json};
 use crate::core::{Core, parse};
 use crate::errors::{bad_argument, failed};
 use crate::outbox::Event;
+use crate::reports::Reports;
 
 /// Runs a request on the runtime's threads; its answer is an event with the number that
 /// is returned.
@@ -279,15 +280,10 @@ pub(crate) fn observe(core: &'static Core, session: &str) {
     if observers.contains_key(session) {
         return;
     }
-    let name = session.to_owned();
+    let reports = Reports::new(session, Arc::clone(&core.outbox), core.handle.clone());
     let observer = core.runtime.subscribe(
         Some(SessionId::new(session)),
-        Arc::new(move |event| {
-            core.outbox.push(Event::Report {
-                session: name.clone(),
-                json: event.to_json().to_string(),
-            });
-        }),
+        Arc::new(move |event| reports.take(event)),
     );
     observers.insert(session.to_owned(), observer);
 }

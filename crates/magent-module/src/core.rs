@@ -214,6 +214,13 @@ impl Core {
         }
     }
 
+    /// Ends a connection after what it has received is answered.
+    pub(crate) fn end(&self, id: u64) {
+        if let Some(connection) = self.connections.lock().remove(&id) {
+            connection.end();
+        }
+    }
+
     /// Ends everything, for the end of Emacs.
     pub(crate) fn shutdown(&self, deadline: Duration) {
         let _inside = self.handle.enter();

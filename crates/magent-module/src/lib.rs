@@ -13,6 +13,7 @@ mod defuns;
 mod errors;
 mod outbox;
 mod process;
+mod reports;
 mod stdio;
 mod text;
 

@@ -62,7 +62,7 @@ pub(crate) fn serve(core: &'static Core, config: Arc<RuntimeConfig>) -> Result<u
             connection.receive(&String::from_utf8_lossy(&line));
         }
         drop(connection);
-        core.close(id);
+        core.end(id);
         // The connection's tasks hold the sender; when the last one ends, so does the
         // writer, and everything has been written.
         let end = std::time::Instant::now() + Duration::from_secs(1);

@@ -143,6 +143,7 @@ fn close_open_calls(turn: &TurnContext) {
     let reason = json!({"code": "cancelled", "message": "The turn ended before the call did."});
     for item in open {
         let mut view = tool_view(&item, &turn.services.catalog);
+        turn.announce(&view);
         view.status = ItemStatus::Cancelled;
         view.content = "The turn ended before the call did.".to_owned();
         let cancelled = magent_types::Item::clone(&item);

@@ -35,7 +35,7 @@ pub enum RuntimeError {
     #[error("{0}.")]
     Rule(#[from] RuleError),
     /// Emacs did not answer.
-    #[error("Emacs did not answer: {0}.")]
+    #[error("{}", told(.0))]
     Host(#[from] magent_tools::HostError),
     /// The session has work under way.
     #[error("The session is busy.")]
@@ -83,8 +83,21 @@ impl RuntimeError {
             Self::Ledger(LedgerError::Io { .. }) => {
                 Some("Check the permissions of the folder in magent-session-directory.")
             }
+            Self::UnknownModel(_) => Some(
+                "Choose another model, or correct magent-default-model and the backends' lists.",
+            ),
             Self::NoModel => Some("Set up a backend in gptel, or one with magent-define-backend."),
             _ => None,
         }
+    }
+}
+
+/// What Emacs said, as a sentence.
+fn told(error: &magent_tools::HostError) -> String {
+    match error {
+        magent_tools::HostError::Failed { message, .. } if message.ends_with('.') => {
+            message.clone()
+        }
+        error => format!("{error}."),
     }
 }

@@ -46,7 +46,7 @@ pub(crate) async fn check(
     mut pending: PendingCall,
 ) -> Option<ReadyCall> {
     let prepared = prepare(turn, tools, &mut pending).await;
-    turn.emit(EventKind::ToolPending(pending.view.clone()));
+    turn.announce(&pending.view);
     match prepared {
         Ok((tool, call)) => Some(ReadyCall {
             pending,

@@ -1,9 +1,10 @@
 //! What a running turn works with.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use magent_ledger::Ledger;
-use magent_types::{EventKind, UnixSeconds, Usage};
+use magent_types::{CallId, EventKind, ItemStatus, ToolView, UnixSeconds, Usage};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +20,8 @@ pub(crate) struct TurnContext {
     pub(crate) usage: Mutex<Usage>,
     /// The system text, read once: it must not change while the turn runs.
     pub(crate) system: tokio::sync::OnceCell<String>,
+    /// Calls that user interfaces know of.
+    announced: Mutex<HashSet<CallId>>,
 }
 
 impl TurnContext {
@@ -28,6 +31,18 @@ impl TurnContext {
             submission,
             usage: Mutex::default(),
             system: tokio::sync::OnceCell::new(),
+            announced: Mutex::default(),
+        }
+    }
+
+    /// Tells of a call before anything else is told about it, once.
+    pub(crate) fn announce(&self, view: &ToolView) {
+        if self.announced.lock().insert(view.call_id.clone()) {
+            self.emit(EventKind::ToolPending(ToolView {
+                status: ItemStatus::Pending,
+                content: String::new(),
+                ..view.clone()
+            }));
         }
     }
 

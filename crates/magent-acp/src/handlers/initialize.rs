@@ -16,9 +16,13 @@ use crate::methods::{read, write};
 pub(crate) fn initialize(connection: &Arc<Connection>, params: Value) -> Result<Value, Error> {
     let request: InitializeRequest = read(params)?;
     let name = request.client_info.map(|client| client.name);
-    // ACP has no live output of the agent's own commands; agent-shell shows it in the way
-    // that other agents send it.
-    if name.as_deref() == Some("agent-shell") {
+    // ACP has no live output of the agent's own commands.  Some clients show it in the way
+    // that other agents send it, and say so; agent-shell does it without saying so.
+    let says_so = request
+        .client_capabilities
+        .meta
+        .is_some_and(|meta| meta.get("terminal_output") == Some(&Value::Bool(true)));
+    if says_so || name.as_deref() == Some("agent-shell") {
         connection.projector.use_terminal_output();
     }
     let capabilities = AgentCapabilities::new()

@@ -15,8 +15,26 @@ use super::tools::{permission_request, tool_call, tool_ended, tool_output, tool_
 use crate::connection::Connection;
 use crate::outgoing::{Outgoing, TextPiece, TextTarget};
 
-/// How much of a running command's output a client without a terminal gets.
+/// How much of the end of a running command's output a client without a terminal gets;
+/// each update has all of it.
 const LIVE_LIMIT: usize = 16 * 1024;
+
+/// Cuts the beginning of a text that is too long, whole lines if possible.
+fn keep_end(text: &mut String) {
+    const MARK: &str = "[…]\n";
+    if text.len() <= LIVE_LIMIT {
+        return;
+    }
+    let mut start = text.len() - LIVE_LIMIT;
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    let line = text[start..]
+        .find('\n')
+        .map_or(start, |end| start + end + 1);
+    let start = if line < text.len() { line } else { start };
+    text.replace_range(..start, MARK);
+}
 
 /// Turns reports into updates for one client.
 pub(crate) struct Projector {
@@ -117,10 +135,8 @@ impl Projector {
         }
         let mut outputs = self.outputs.lock();
         let output = outputs.entry(call_id.to_owned()).or_default();
-        if output.len() >= LIVE_LIMIT {
-            return;
-        }
         output.push_str(text);
+        keep_end(output);
         let update = SessionUpdate::ToolCallUpdate(tool_output(call_id, output));
         connection.sender.update(session, update);
     }
@@ -178,4 +194,24 @@ pub(crate) fn prompt_usage(usage: Usage) -> Option<AcpUsage> {
             .cached_read_tokens(usage.cached_read)
             .cached_write_tokens(usage.cached_write),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_output_the_last_lines_stay() {
+        let mut text = String::new();
+        for number in 0..5_000 {
+            text.push_str(&format!("line {number} 漢\n"));
+            keep_end(&mut text);
+            assert!(text.len() <= LIVE_LIMIT + 10);
+        }
+        assert!(text.starts_with("[…]\nline "));
+        assert!(text.ends_with("line 4999 漢\n"));
+        let mut text = "漢".repeat(LIVE_LIMIT);
+        keep_end(&mut text);
+        assert!(text.starts_with("[…]\n漢") && text.len() <= LIVE_LIMIT + 10);
+    }
 }

@@ -224,7 +224,7 @@ impl SessionWriter {
         };
         let snapshot = self.sizes.snapshot_bytes.load(Ordering::Relaxed);
         self.sizes.log_events.load(Ordering::Relaxed) >= most
-            && self.sizes.log_bytes.load(Ordering::Relaxed) >= snapshot / 4
+            && self.sizes.log_bytes.load(Ordering::Relaxed) >= snapshot
     }
 
     /// Writes what is left and forgets the session.

@@ -149,23 +149,27 @@ impl ChatDecoder {
         }
     }
 
-    /// Which call a piece belongs to.  Some servers leave the index out and send whole
-    /// calls; there a new id, or a name without an id, begins a new call.  Others give
-    /// every call the index 0 but an id of its own.
+    /// Which call a piece belongs to: the one at its index.  Some servers give every call
+    /// the index 0 but an id of its own.  Others leave the index out and send whole calls;
+    /// there a new id, or a name without an id, begins a new call.
     fn index_of(&self, piece: &Value, id: Option<&str>, name: Option<&str>) -> u64 {
         let next = self.calls.keys().next_back().map_or(0, |last| last + 1);
-        if let Some(id) = id
-            && let Some((index, _)) = self.calls.iter().find(|(_, call)| call.id == id)
-        {
-            return *index;
-        }
-        let told = piece.get("index").and_then(Value::as_u64);
-        let known = told.or(self.last_index).and_then(|i| self.calls.get(&i));
-        match (told, known) {
-            (Some(_), Some(call)) if id.is_some() && !call.id.is_empty() && name.is_some() => next,
-            (Some(index), _) => index,
-            (None, Some(_)) if id.is_none() && name.is_none() => self.last_index.unwrap_or(next),
-            (None, _) => next,
+        let with_id = || {
+            let mut calls = self.calls.iter();
+            calls
+                .find(|(_, call)| Some(call.id.as_str()) == id)
+                .map(|(index, _)| *index)
+        };
+        match piece.get("index").and_then(Value::as_u64) {
+            Some(index) => match self.calls.get(&index) {
+                Some(call) if id.is_some_and(|id| !call.id.is_empty() && id != call.id) => {
+                    with_id().unwrap_or(if name.is_some() { next } else { index })
+                }
+                _ => index,
+            },
+            None if id.is_some() => with_id().unwrap_or(next),
+            None if name.is_some() => next,
+            None => self.last_index.unwrap_or(next),
         }
     }
 

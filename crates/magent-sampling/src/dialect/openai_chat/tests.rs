@@ -155,6 +155,22 @@ fn two_calls_in_one_delta_are_two_calls() {
 }
 
 #[test]
+fn calls_at_different_indexes_with_one_id_are_two_calls() {
+    let events = decode(&[
+        r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"a\""}},{"index":1,"id":"a","function":{"name":"g","arguments":"{\"b\""}}]}}]}"#,
+        r#"{"choices":[{"delta":{"tool_calls":[{"index":1,"id":"a","function":{"arguments":":2}"}},{"index":0,"id":"a","function":{"arguments":":1}"}}]},"finish_reason":"tool_calls"}]}"#,
+    ]);
+    assert_eq!(
+        events.unwrap(),
+        [
+            call("a", "f", "{\"a\":1}"),
+            call("a", "g", "{\"b\":2}"),
+            end(StopReason::ToolCalls)
+        ]
+    );
+}
+
+#[test]
 fn calls_interleaved_by_index_keep_their_arguments() {
     let piece = |index: u64, id: &str, arguments: &str| {
         let mut call = json!({"index": index, "function": {"arguments": arguments}});
