@@ -1,5 +1,6 @@
 //! The check of a call's arguments against its tool's schema.
 
+use boon::{Compiler, Schemas, ValidationError};
 use magent_types::ToolSpec;
 use serde_json::{Map, Value};
 
@@ -56,23 +57,8 @@ fn drop_optional_nulls(schema: &Value, arguments: &mut Map<String, Value>) {
 }
 
 fn validate(schema: &Value, arguments: &Map<String, Value>) -> Result<(), ArgumentError> {
-    let validator = jsonschema::validator_for(schema).map_err(|error| {
-        ArgumentError::Schema(vec![format!("the tool's schema is broken: {error}")])
-    })?;
-    let instance = Value::Object(arguments.clone());
-    let errors: Vec<String> = validator
-        .iter_errors(&instance)
-        .take(5)
-        .map(|error| {
-            let place = error.instance_path().to_string();
-            if place.is_empty() {
-                error.to_string()
-            } else {
-                format!("{place}: {error}")
-            }
-        })
-        .map(|text| shorten(&text))
-        .collect();
+    let errors = schema_errors(schema, &Value::Object(arguments.clone()))
+        .map_err(|error| ArgumentError::Schema(vec![error]))?;
     if errors.is_empty() {
         Ok(())
     } else {
@@ -80,7 +66,40 @@ fn validate(schema: &Value, arguments: &Map<String, Value>) -> Result<(), Argume
     }
 }
 
-/// The validator quotes the offending value, which may be a whole file.
+/// What breaks the schema, at most five complaints, each with the place it is about.
+/// Fails if the schema itself cannot be used.
+pub(crate) fn schema_errors(schema: &Value, instance: &Value) -> Result<Vec<String>, String> {
+    const NAME: &str = "tool.json";
+    let mut schemas = Schemas::new();
+    let mut compiler = Compiler::new();
+    let index = compiler
+        .add_resource(NAME, schema.clone())
+        .and_then(|()| compiler.compile(NAME, &mut schemas))
+        .map_err(|error| format!("the tool's schema is broken: {error}"))?;
+    let mut complaints = Vec::new();
+    if let Err(error) = schemas.validate(instance, index) {
+        collect(&error, &mut complaints);
+    }
+    complaints.truncate(5);
+    Ok(complaints)
+}
+
+/// The complaints at the leaves; what is above them only says that there are some.
+fn collect(error: &ValidationError<'_, '_>, complaints: &mut Vec<String>) {
+    if error.causes.is_empty() {
+        let place = error.instance_location.to_string();
+        let text = match place.as_str() {
+            "" => error.kind.to_string(),
+            place => format!("{place}: {}", error.kind),
+        };
+        complaints.push(shorten(&text));
+    }
+    for cause in &error.causes {
+        collect(cause, complaints);
+    }
+}
+
+/// Complaints quote names that a model made up, which may be long.
 fn shorten(text: &str) -> String {
     const LIMIT: usize = 300;
     if text.chars().count() <= LIMIT {

@@ -53,7 +53,10 @@ fn good_arguments_pass_without_their_reason() {
 fn an_empty_text_is_an_empty_object() {
     for raw in ["", "  \n"] {
         let text = refusal(raw);
-        assert!(text.contains("\"path\" is a required property"), "{text}");
+        assert!(
+            text.contains("missing properties") && text.contains("'path'"),
+            "{text}"
+        );
     }
     let mut spec = spec();
     spec.parameters["required"] = json!([]);
@@ -86,16 +89,16 @@ fn other_json_than_an_object_is_refused() {
 fn what_breaks_the_schema_is_named() {
     let text = refusal(r#"{"path":1,"flag":true}"#);
     assert!(
-        text.contains("/path: 1 is not of type \"string\""),
+        text.contains("/path: want string, but got number"),
         "{text}"
     );
     let text = refusal(r#"{"path":"a","flag":true,"count":0}"#);
+    assert!(text.contains("/count: must be >=1, but got 0"), "{text}");
+    let text = refusal(r#"{"path":"a","flag":true,"other":1}"#);
     assert!(
-        text.contains("/count: 0 is less than the minimum of 1"),
+        text.contains("additionalProperties 'other' not allowed"),
         "{text}"
     );
-    let text = refusal(r#"{"path":"a","flag":true,"other":1}"#);
-    assert!(text.contains("'other' was unexpected"), "{text}");
 }
 
 #[test]
@@ -120,8 +123,9 @@ fn a_reason_is_never_in_the_way() {
 /// E23: arguments of 300 KB; the refusal does not carry them back.
 #[test]
 fn a_refusal_is_short_whatever_was_sent() {
-    let raw = json!({ "path": ["x".repeat(300_000)], "flag": true }).to_string();
-    let text = refusal(&raw);
+    let mut sent = json!({ "path": "x".repeat(300_000), "flag": true });
+    sent["y".repeat(300_000)] = json!(1);
+    let text = refusal(&sent.to_string());
     assert!(text.chars().count() < 400, "{}", text.len());
-    assert!(text.contains("not of type"), "{text}");
+    assert!(text.contains("additionalProperties 'yyy"), "{text}");
 }

@@ -233,10 +233,8 @@ impl Project {
     ) -> Result<ToolOutput, ToolError> {
         let call = self.call(tool, &arguments)?;
         let output = tool.run(&call, &self.context()).await?;
-        let schema = jsonschema::validator_for(&tool.spec().output).unwrap();
-        if let Err(error) = schema.validate(&output.value) {
-            panic!("the value breaks the output schema: {error}");
-        }
+        let errors = crate::arguments::schema_errors(&tool.spec().output, &output.value);
+        assert_eq!(errors, Ok(Vec::new()), "the value breaks the output schema");
         Ok(output)
     }
 
