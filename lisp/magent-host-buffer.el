@@ -43,9 +43,14 @@ The region is the whole buffer, whatever is narrowed."
   (secure-hash 'sha256 (magent-host-buffer--bytes)))
 
 (defun magent-host-buffer--text ()
-  "Return the whole text of this buffer without properties."
+  "Return the whole text of this buffer without properties.
+Fail if it holds bytes that are no text, which JSON cannot carry."
   (save-restriction
     (widen)
+    (when (memq 'eight-bit (find-charset-region (point-min) (point-max)))
+      (magent-core-host-fail
+       "binary" (format "The buffer %s holds bytes that are no text in its coding \
+system; open it with the right one, or work on the file with bash" (buffer-name))))
     (buffer-substring-no-properties (point-min) (point-max))))
 
 (defun magent-host-buffer--stale-p (buffer)

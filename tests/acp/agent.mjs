@@ -235,8 +235,12 @@ export class Agent {
     return this.lines.findIndex(({ message }) => message && test(message));
   }
 
-  /** The text on standard error so far, which is then no surprise any more. */
-  takeStderr() {
+  /**
+   * The text on standard error once it matches, which is then no surprise any more.  It
+   * comes through a pipe of its own, sooner or later than the messages.
+   */
+  async takeStderr(pattern) {
+    await until(() => pattern.test(this.#stderr), `${pattern} on standard error`);
     const text = this.#stderr;
     this.#stderr = "";
     return text;

@@ -169,3 +169,15 @@ scenario(
   },
   ALLOWED,
 );
+
+scenario(
+  "a command inherits neither files nor a terminal",
+  async (world) => {
+    const { updates } = await run(
+      world,
+      "for fd in /proc/$$/fd/*; do [ -e $fd ] && echo ${fd##*/}; done; : </dev/tty",
+    );
+    assert.match(outputOf(updates.at(-1)), /\n0\n1\n2\n.*\/dev\/tty: No such device/);
+  },
+  ALLOWED,
+);

@@ -142,7 +142,7 @@ scenario(
     const { code } = await agent.exited;
     assert.equal(code, 2);
     assert.deepEqual(agent.lines, []);
-    assert.match(agent.takeStderr(), /a mistake of the user/);
+    await agent.takeStderr(/a mistake of the user/);
   },
   { lisp: `(error "a mistake of the user")` },
 );
@@ -155,7 +155,7 @@ scenario(
     assert.equal((await agent.prompt(id, "Hi")).stopReason, "end_turn");
     agent.closeInput();
     await agent.exited;
-    assert.match(agent.takeStderr(), /printed/);
+    await agent.takeStderr(/printed/);
   },
   { lisp: `(princ "printed\\n") (message "loud and clear") (print 'form)` },
 );

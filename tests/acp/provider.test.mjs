@@ -221,7 +221,7 @@ scenario(
       "nothing",
       "the prompt is answered",
     );
-    assert.equal(agent.takeStderr(), "Key: ");
+    assert.equal(await agent.takeStderr(/./), "Key: ");
   },
   { lisp: backendWithKey(`(read-string "Key: ")`) },
 );

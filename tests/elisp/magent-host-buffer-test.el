@@ -86,11 +86,17 @@
         (should (equal (cons name revision)
                        (cons name (magent-test-revision file))))))))
 
-(ert-deftest magent-host-buffer-bytes-that-are-no-text-are-an-answer ()
-  (magent-test-with-log _log
+(ert-deftest magent-host-buffer-bytes-that-are-no-text-are-refused ()
+  (dolist (coding '(utf-8-unix no-conversion))
     (magent-test-visiting file "a\377b\303\244\n"
-      (let ((coding-system-for-read 'utf-8-unix)) (revert-buffer t t))
-      (should (equal (magent-test-host-code 'buffer-read :path file) "error")))))
+      (let ((coding-system-for-read coding)) (revert-buffer t t))
+      (dolist (call `((buffer-read :path ,file)
+                      (buffer-write :path ,file :text "new"
+                                    :expected_revision ,(magent-test-revision file))
+                      (buffer-edit :path ,file :old_text "b" :new_text "c"
+                                   :expected_revision ,(magent-test-revision file))))
+        (should (equal (cons coding (apply #'magent-test-host-code call))
+                       (cons coding "binary")))))))
 
 ;;;; Changing
 

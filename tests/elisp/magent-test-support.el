@@ -207,6 +207,8 @@ ARGUMENTS is a plist."
   "Evaluate FORM in a new batch Emacs and return what it prints, as Lisp.
 Fail if it ends with another status than 0."
   (with-temp-buffer
+    ;; That of a checkout below the home may begin with ~, and tests change HOME.
+    (setq default-directory magent-test-root)
     (let ((status (call-process
                    (expand-file-name invocation-name invocation-directory)
                    nil t nil "-Q" "--batch" "-L" magent-test-lisp-directory

@@ -7,8 +7,10 @@ use magent_tools::Tool;
 use magent_types::{Decision, Failure, ModelCall};
 use tokio::sync::mpsc;
 
+use crate::authorization::{approve, authorize, note_allowed, refuse};
 use crate::calls::{PendingCall, ReadyCall, used_call_ids};
-use crate::orchestrator::{approve, authorize, check, execute, note_allowed, refuse};
+use crate::execution::execute;
+use crate::orchestrator::check;
 use crate::turn_context::TurnContext;
 
 /// How a batch ended.

@@ -12,8 +12,8 @@ use magent_tools::Tool;
 use magent_types::{Failure, SamplingParams, Scope};
 use serde_json::{Value, json};
 
+use crate::authorization::policy_of;
 use crate::models::resolve_route;
-use crate::orchestrator::policy_of;
 use crate::turn_context::TurnContext;
 
 /// Why an epoch begins.

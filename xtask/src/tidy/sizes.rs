@@ -19,22 +19,10 @@ struct Exception {
 
 const EXCEPTIONS: &[Exception] = &[
     Exception {
-        path: "crates/magent-ledger/src/store/writer.rs",
-        function: None,
-        most: 540,
-        reason: "handles, thread and open session of the writer are not split yet",
-    },
-    Exception {
         path: "crates/magent-runtime/src/batch.rs",
         function: Some("run_batch"),
         most: 70,
         reason: "two futures that borrow the same turn and the select over both, not split yet",
-    },
-    Exception {
-        path: "crates/magent-runtime/src/orchestrator.rs",
-        function: None,
-        most: 480,
-        reason: "preparation, approval and execution of a call are not split yet",
     },
     Exception {
         path: "crates/magent-runtime/src/sample.rs",

@@ -5,6 +5,8 @@ mod files;
 mod list;
 mod load;
 mod lock;
+mod open_session;
+mod write_worker;
 mod writer;
 
 pub use directory::SessionDirectory;

@@ -1,25 +1,20 @@
-//! Writing sessions on a thread of its own.
+//! Writing sessions on a thread of its own: what callers hold.
 //!
 //! Callers hand over events and go on; the thread appends them, makes them durable
-//! when asked, replaces headers and takes checkpoints.  What could not be written
-//! (a full disk) is kept in memory and tried again, so nothing is lost while the
-//! process lives.
+//! when asked, replaces headers and takes checkpoints.
 
-use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, Write};
-use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use magent_types::{Event, SessionId};
 
-use super::files::{create_private_directory, private_file, replace_file, sync_directory};
-use super::{LoadReport, SessionDirectory, SessionFiles};
-use crate::codec::{encode_event, encode_snapshot};
+use super::open_session::{OpenSession, Sizes};
+use super::write_worker::{Job, Worker};
+use super::{LoadReport, SessionDirectory};
+use crate::codec::encode_event;
 use crate::{LedgerError, SessionHeader, Snapshot};
 
 /// When checkpoints are taken.
@@ -46,40 +41,11 @@ pub enum SaveOutcome {
     Pending(String),
 }
 
-type Done = Box<dyn FnOnce(SaveOutcome) + Send>;
-type ProblemReport = Box<dyn Fn(&SessionId, Option<&str>) + Send>;
-
-enum Job {
-    Append {
-        id: SessionId,
-        lines: Vec<u8>,
-        events: u64,
-        durable: bool,
-        done: Option<Done>,
-    },
-    Header(SessionId, Box<SessionHeader>),
-    Checkpoint(SessionId, Box<Snapshot>),
-    Close(SessionId, Done),
-    Stop,
-    Open(SessionId, Box<OpenSession>),
-}
-
-/// How long a failed write waits before it is tried again.
-const RETRY_AFTER: Duration = Duration::from_secs(2);
-
 /// The writing thread.
 #[derive(Debug)]
 pub struct StoreWriter {
     sender: Sender<Job>,
     thread: Mutex<Option<JoinHandle<()>>>,
-}
-
-/// Sizes that tell whether a checkpoint is due.
-#[derive(Debug, Default)]
-struct Sizes {
-    log_events: AtomicU64,
-    log_bytes: AtomicU64,
-    snapshot_bytes: AtomicU64,
 }
 
 /// The way to write one session.
@@ -97,10 +63,9 @@ impl StoreWriter {
         report: impl Fn(&SessionId, Option<&str>) + Send + 'static,
     ) -> Result<Self, LedgerError> {
         let (sender, receiver) = mpsc::channel();
-        let report: ProblemReport = Box::new(report);
         let thread = std::thread::Builder::new()
             .name("magent-store".into())
-            .spawn(move || Worker::new(report).run(&receiver))
+            .spawn(move || Worker::new(Box::new(report)).run(&receiver))
             .map_err(|error| LedgerError::io("magent-store", error))?;
         Ok(Self {
             sender,
@@ -116,30 +81,13 @@ impl StoreWriter {
         header: &SessionHeader,
         source: OpenFrom,
     ) -> SessionWriter {
-        let sizes = Arc::new(Sizes::default());
-        let (first, good_length) = match source {
-            OpenFrom::Saved(report) => {
-                sizes.log_events.store(report.log_events, Ordering::Relaxed);
-                sizes.log_bytes.store(report.log_length, Ordering::Relaxed);
-                sizes
-                    .snapshot_bytes
-                    .store(report.snapshot_length, Ordering::Relaxed);
-                (None, report.log_length)
-            }
-            OpenFrom::New(snapshot) => (Some(*snapshot), 0),
+        let (sizes, first, good_length) = match source {
+            OpenFrom::Saved(report) => (Sizes::of(&report), None, report.log_length),
+            OpenFrom::New(snapshot) => (Sizes::default(), Some(*snapshot), 0),
         };
-        let session = OpenSession {
-            files: directory.files(&header.scope, &header.id),
-            first,
-            log: None,
-            good_length,
-            pending: Vec::new(),
-            pending_events: 0,
-            header: header.clone(),
-            header_written: None,
-            failing: None,
-            sizes: Arc::clone(&sizes),
-        };
+        let sizes = Arc::new(sizes);
+        let files = directory.files(&header.scope, &header.id);
+        let session = OpenSession::new(files, header, first, good_length, Arc::clone(&sizes));
         self.send(Job::Open(header.id.clone(), Box::new(session)));
         SessionWriter {
             id: header.id.clone(),
@@ -244,282 +192,5 @@ impl SessionWriter {
                 done(SaveOutcome::Pending("the session store has stopped".into()));
             }
         }
-    }
-}
-
-struct Worker {
-    sessions: HashMap<SessionId, OpenSession>,
-    report: ProblemReport,
-}
-
-impl Worker {
-    fn new(report: ProblemReport) -> Self {
-        Self {
-            sessions: HashMap::new(),
-            report,
-        }
-    }
-
-    fn run(mut self, receiver: &Receiver<Job>) {
-        loop {
-            let waiting = self.sessions.values().any(OpenSession::has_pending);
-            let job = if waiting {
-                match receiver.recv_timeout(RETRY_AFTER) {
-                    Ok(job) => job,
-                    Err(RecvTimeoutError::Timeout) => {
-                        self.retry();
-                        continue;
-                    }
-                    Err(RecvTimeoutError::Disconnected) => break,
-                }
-            } else {
-                match receiver.recv() {
-                    Ok(job) => job,
-                    Err(_) => break,
-                }
-            };
-            if matches!(job, Job::Stop) {
-                break;
-            }
-            self.handle(job);
-        }
-        for (_, mut session) in self.sessions.drain() {
-            // Nobody is left to hear of a failure here.
-            let _ = session.write_pending(true);
-        }
-    }
-
-    fn retry(&mut self) {
-        let ids: Vec<SessionId> = self
-            .sessions
-            .iter()
-            .filter(|(_, session)| session.has_pending())
-            .map(|(id, _)| id.clone())
-            .collect();
-        for id in ids {
-            self.settle(&id, |session| session.write_pending(true));
-        }
-    }
-
-    fn handle(&mut self, job: Job) {
-        match job {
-            Job::Open(id, session) => {
-                self.sessions.insert(id, *session);
-            }
-            Job::Append {
-                id,
-                lines,
-                events,
-                durable,
-                done,
-            } => {
-                let outcome = self.settle(&id, |session| {
-                    session.pending.extend_from_slice(&lines);
-                    session.pending_events += events;
-                    session.write_pending(durable)
-                });
-                if let Some(done) = done {
-                    done(outcome);
-                }
-            }
-            Job::Header(id, header) => {
-                self.settle(&id, |session| {
-                    session.header = *header;
-                    session.write_header_if_saved()
-                });
-            }
-            Job::Checkpoint(id, snapshot) => {
-                self.settle(&id, |session| session.checkpoint(&snapshot));
-            }
-            Job::Close(id, done) => {
-                let outcome = self.settle(&id, |session| session.write_pending(true));
-                self.sessions.remove(&id);
-                done(outcome);
-            }
-            Job::Stop => {}
-        }
-    }
-
-    /// Does something with a session and reports when failing begins or ends.
-    fn settle(
-        &mut self,
-        id: &SessionId,
-        work: impl FnOnce(&mut OpenSession) -> io::Result<()>,
-    ) -> SaveOutcome {
-        let Some(session) = self.sessions.get_mut(id) else {
-            return SaveOutcome::Pending("the session is closed".into());
-        };
-        match work(session) {
-            Ok(()) => {
-                // A header that needs no writing yet proves nothing.
-                if !session.has_pending() && session.failing.take().is_some() {
-                    (self.report)(id, None);
-                }
-                SaveOutcome::Saved
-            }
-            Err(error) => {
-                let problem = format!("{}: {error}", session.files.directory.display());
-                if session.failing.as_deref() != Some(problem.as_str()) {
-                    (self.report)(id, Some(&problem));
-                    session.failing = Some(problem.clone());
-                }
-                SaveOutcome::Pending(problem)
-            }
-        }
-    }
-}
-
-/// A session as the thread knows it.
-struct OpenSession {
-    files: SessionFiles,
-    /// The state before the first event, until the files exist.
-    first: Option<Snapshot>,
-    log: Option<File>,
-    /// The log's length up to its last whole line.
-    good_length: u64,
-    pending: Vec<u8>,
-    pending_events: u64,
-    header: SessionHeader,
-    header_written: Option<String>,
-    failing: Option<String>,
-    sizes: Arc<Sizes>,
-}
-
-/// How many events a log keeps, for inspection, when a checkpoint cuts it down.
-const KEPT_EVENTS: usize = 200;
-
-impl OpenSession {
-    fn has_pending(&self) -> bool {
-        !self.pending.is_empty()
-    }
-
-    fn write_pending(&mut self, durable: bool) -> io::Result<()> {
-        if self.pending.is_empty() {
-            return match (&self.log, durable) {
-                (Some(log), true) => log.sync_data(),
-                _ => Ok(()),
-            };
-        }
-        let fresh = self.prepare()?;
-        let good_length = self.good_length;
-        let log = open_log(&mut self.log, &self.files.log)?;
-        if let Err(error) = append_at(log, good_length, &self.pending) {
-            // A part of a line may be there; the next attempt must not follow it.
-            let _ = log.set_len(good_length);
-            return Err(error);
-        }
-        if durable {
-            log.sync_data()?;
-        }
-        self.good_length += self.pending.len() as u64;
-        self.sizes
-            .log_bytes
-            .store(self.good_length, Ordering::Relaxed);
-        self.sizes
-            .log_events
-            .fetch_add(self.pending_events, Ordering::Relaxed);
-        self.pending.clear();
-        self.pending_events = 0;
-        if fresh {
-            // The header comes last: a session is listed once it can be loaded.
-            self.first = None;
-            self.write_header()?;
-        }
-        Ok(())
-    }
-
-    /// Makes the folder and first snapshot of a session that was never saved.
-    fn prepare(&mut self) -> io::Result<bool> {
-        let Some(first) = &self.first else {
-            return Ok(false);
-        };
-        create_private_directory(&self.files.directory)?;
-        let text = encode_snapshot(first).to_string();
-        replace_file(&self.files.snapshot, text.as_bytes())?;
-        self.sizes
-            .snapshot_bytes
-            .store(text.len() as u64, Ordering::Relaxed);
-        Ok(true)
-    }
-
-    fn write_header_if_saved(&mut self) -> io::Result<()> {
-        if self.first.is_some() {
-            return Ok(());
-        }
-        self.write_header()
-    }
-
-    fn write_header(&mut self) -> io::Result<()> {
-        let text = self.header.to_json().to_string();
-        if self.header_written.as_deref() != Some(text.as_str()) {
-            replace_file(&self.files.header, text.as_bytes())?;
-            self.header_written = Some(text);
-        }
-        Ok(())
-    }
-
-    /// First the snapshot, then the shorter log: a crash in between leaves events that
-    /// the snapshot already includes, which loading skips.
-    fn checkpoint(&mut self, snapshot: &Snapshot) -> io::Result<()> {
-        self.write_pending(true)?;
-        if self.first.is_some() {
-            return Ok(());
-        }
-        let text = encode_snapshot(snapshot).to_string();
-        replace_file(&self.files.snapshot, text.as_bytes())?;
-        let log = std::fs::read(&self.files.log)?;
-        let tail = last_lines(&log, KEPT_EVENTS);
-        replace_file(&self.files.log, tail)?;
-        self.log = None;
-        self.good_length = tail.len() as u64;
-        let kept = tail.iter().filter(|byte| **byte == b'\n').count() as u64;
-        self.sizes.log_events.store(kept, Ordering::Relaxed);
-        self.sizes
-            .log_bytes
-            .store(self.good_length, Ordering::Relaxed);
-        self.sizes
-            .snapshot_bytes
-            .store(text.len() as u64, Ordering::Relaxed);
-        Ok(())
-    }
-}
-
-fn open_log<'file>(log: &'file mut Option<File>, path: &Path) -> io::Result<&'file mut File> {
-    if log.is_none() {
-        let file = private_file()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)?;
-        if let Some(directory) = path.parent() {
-            sync_directory(directory)?;
-        }
-        *log = Some(file);
-    }
-    log.as_mut()
-        .ok_or_else(|| io::Error::other("the log is not open"))
-}
-
-/// Writes at the end of the last whole line, over what a crash may have left there.
-fn append_at(log: &mut File, position: u64, bytes: &[u8]) -> io::Result<()> {
-    use std::io::{Seek, SeekFrom};
-    if log.metadata()?.len() != position {
-        log.set_len(position)?;
-    }
-    log.seek(SeekFrom::Start(position))?;
-    log.write_all(bytes)
-}
-
-fn last_lines(bytes: &[u8], count: usize) -> &[u8] {
-    let mut starts = bytes
-        .iter()
-        .enumerate()
-        .rev()
-        .filter(|(index, byte)| **byte == b'\n' && index + 1 < bytes.len())
-        .map(|(index, _)| index + 1);
-    match starts.nth(count.saturating_sub(1)) {
-        Some(start) => &bytes[start..],
-        None => bytes,
     }
 }

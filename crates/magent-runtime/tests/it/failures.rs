@@ -149,7 +149,7 @@ async fn unknown_tools_and_bad_arguments_are_told_to_the_model() {
     assert!(results[0].contains("no_such_tool") && results[0].contains("read_file"));
     assert!(results[1].contains("not valid JSON"), "{}", results[1]);
     assert!(results[2].contains("bad_arguments"), "{}", results[2]);
-    assert!(results[3].contains("required"), "{}", results[3]);
+    assert!(results[3].contains("missing properties"), "{}", results[3]);
 }
 
 /// Case 49.
