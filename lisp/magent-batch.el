@@ -138,12 +138,28 @@ Return the value; when it failed, end with status 2."
           (_ (setq words (append words (list arg)))))))
     (plist-put options :prompt (string-join words " "))))
 
-(defun magent-batch--stdin ()
-  "Return all of standard input."
-  (let (lines line)
-    (while (setq line (ignore-errors (read-from-minibuffer "")))
-      (push line lines))
-    (string-join (nreverse lines) "\n")))
+(defvar magent-batch--input ""
+  "All of standard input as it was, as a unibyte string, if it was asked for.")
+
+(defun magent-batch--take-input ()
+  "Take standard input from the file that bin/magent has put it into.
+Batch Emacs itself reads lines of text only."
+  (when-let* ((file (getenv "MAGENT_STDIN")))
+    (unwind-protect
+        (with-temp-buffer
+          (set-buffer-multibyte nil)
+          (insert-file-contents-literally file)
+          (setq magent-batch--input (buffer-string)))
+      (setenv "MAGENT_STDIN" nil)
+      (delete-file file))))
+
+(defun magent-batch--text (bytes)
+  "Return BYTES, an argument or a unibyte string, as text.
+What is no UTF-8 becomes replacement characters: a prompt may quote anything."
+  (magent-core-plain-text
+   (if (multibyte-string-p bytes)
+       bytes
+     (decode-coding-string bytes 'utf-8-unix))))
 
 (defun magent-batch--terminal-p ()
   "Return non-nil if somebody can answer questions."
@@ -229,8 +245,9 @@ Return the value; when it failed, end with status 2."
                       (if (magent-batch--terminal-p) "ask" "never")))
          (directory (expand-file-name (or (plist-get options :cwd) default-directory)))
          outcome)
-    (when (equal prompt "-")
-      (setq prompt (magent-batch--stdin)))
+    (setq prompt (magent-batch--text (if (equal prompt "-")
+                                         magent-batch--input
+                                       prompt)))
     (when (string-blank-p prompt)
       (magent-batch--fail "The prompt is empty; see magent help"))
     (unless (file-directory-p directory)
@@ -300,12 +317,22 @@ OPTIONS are those of the command."
     (setq command-line-args-left nil)
     (when (equal (car args) "--")
       (pop args))
-    (pcase (pop args)
-      ("exec" (magent-batch--exec args))
-      ("acp" (magent-batch--acp args))
-      ((or "help" "--help" "-h") (magent-batch--out magent-batch--usage))
-      ('nil (magent-batch--err "%s" magent-batch--usage) (kill-emacs 2))
-      (command (magent-batch--fail "There is no command %s; see magent help" command)))))
+    (condition-case err
+        (progn
+          (magent-batch--take-input)
+          (magent-batch--run args))
+      (error (magent-batch--fail "%s" (magent-error-message err))))))
+
+(defun magent-batch--run (args)
+  "Run the command that ARGS begin with."
+  (pcase (pop args)
+    ((and (or "exec" "acp") (guard (member (car args) '("--help" "-h"))))
+     (magent-batch--out magent-batch--usage))
+    ("exec" (magent-batch--exec args))
+    ("acp" (magent-batch--acp args))
+    ((or "help" "--help" "-h") (magent-batch--out magent-batch--usage))
+    ('nil (magent-batch--err "%s" magent-batch--usage) (kill-emacs 2))
+    (command (magent-batch--fail "There is no command %s; see magent help" command))))
 
 (provide 'magent-batch)
 

@@ -168,9 +168,9 @@ code of `magent-core-host-fail' reaches the core as it is.")
   "Return the answer that an operation failed with CODE and MESSAGE."
   (cons nil (json-serialize
              `((code . ,code)
-               (message . ,(magent-core--plain-text message))))))
+               (message . ,(magent-core-plain-text message))))))
 
-(defun magent-core--plain-text (text)
+(defun magent-core-plain-text (text)
   "Return TEXT with replacement characters for bytes that are no text.
 Messages may quote such bytes, but JSON cannot hold them."
   (replace-regexp-in-string

@@ -52,7 +52,8 @@ Fail unless encoding the text again gives the same bytes."
                      (magent-host-file--detect path bytes)
                    coding))
          (text (decode-coding-string bytes coding)))
-    (unless (equal (encode-coding-string text coding) bytes)
+    (unless (and (not (memq 'eight-bit (find-charset-string text)))
+                 (equal (encode-coding-string text coding) bytes))
       (magent-core-host-fail
        "undecodable"
        (format "%s cannot be read as text without loss (tried %s)" path coding)))
@@ -64,9 +65,11 @@ Fail unless encoding the text again gives the same bytes."
     (set-buffer-multibyte nil)
     (insert bytes)
     (goto-char (point-min))
-    (or (let ((auto (find-auto-coding path (min (buffer-size) 4096))))
-          (car auto))
-        (car (detect-coding-string bytes)))))
+    (let ((auto (car (find-auto-coding path (min (buffer-size) 4096)))))
+      ;; A file may name a coding system that Emacs does not have.
+      (if (and auto (coding-system-p auto))
+          auto
+        (car (detect-coding-string bytes))))))
 
 (defun magent-host-file--read (path)
   "Return an alist with the text, revision and coding of the file PATH."
@@ -92,14 +95,46 @@ Fail unless encoding the text again gives the same bytes."
              path (or actual "absent") expected))))
 
 (defun magent-host-file--write-bytes (path bytes)
-  "Replace the file PATH by BYTES, keeping its mode; a link stays a link."
-  (let* ((path (file-truename path))
-         ;; Only within one folder renaming is certain to be one step.
-         (temporary (make-temp-file
-                     (expand-file-name ".magent-" (file-name-directory path))))
-         (modes (file-modes path))
-         (coding-system-for-write 'no-conversion)
-         (write-region-inhibit-fsync nil))
+  "Write BYTES to the file PATH.
+The core has followed local links; one that is there now was not checked."
+  (cond ((file-remote-p path)
+         (setq path (file-truename path)))
+        ((file-symlink-p path)
+         (magent-core-host-fail "resource-identity-changed"
+                                (format "%s has become a link meanwhile" path))))
+  (when (and (file-exists-p path) (not (file-writable-p path)))
+    (magent-core-host-fail "permission_denied"
+                           (format "%s is write-protected" path)))
+  (let ((coding-system-for-write 'no-conversion)
+        (write-region-inhibit-fsync nil))
+    (if (magent-host-file--in-place-p path)
+        (magent-host-file--overwrite path bytes)
+      (magent-host-file--replace path bytes))))
+
+(defun magent-host-file--in-place-p (path)
+  "Return non-nil if the file PATH must be written in place.
+Files with more names than one, of another owner, and in folders that take no
+new entry would lose what they are, or could not be replaced."
+  (and (file-exists-p path)
+       (or (> (file-attribute-link-number (file-attributes path)) 1)
+           (not (file-ownership-preserved-p path t))
+           (not (file-writable-p (file-name-directory path))))))
+
+(defun magent-host-file--overwrite (path bytes)
+  "Write BYTES into the file PATH; put the old ones back if that fails."
+  (let ((old (magent-host-file--bytes path)))
+    (condition-case err
+        (write-region bytes nil path nil 'quiet)
+      (error
+       (write-region old nil path nil 'quiet)
+       (signal (car err) (cdr err))))))
+
+(defun magent-host-file--replace (path bytes)
+  "Put a new file with BYTES in the place of PATH, with its mode."
+  (let (;; Only within one folder renaming is certain to be one step.
+        (temporary (make-temp-file
+                    (expand-file-name ".magent-" (file-name-directory path))))
+        (modes (file-modes path)))
     (unwind-protect
         (progn
           (write-region bytes nil temporary nil 'quiet)

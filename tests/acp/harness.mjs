@@ -1,14 +1,16 @@
 // A world for one test: folders, a model provider, and agents with their clients.
 
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PROTOCOL_VERSION } from "@agentclientprotocol/sdk";
-import { Agent } from "./agent.mjs";
+import { Agent, PROGRAM } from "./agent.mjs";
 import { KEY, startModelServer } from "./model-server.mjs";
 
 /** An environment variable that tells the processes of a world from all others. */
@@ -115,9 +117,29 @@ ${lisp}
   }
 
   /** Starts an agent. */
-  launch({ env = {} } = {}) {
+  launch({ env = {}, cwd = this.home } = {}) {
+    const agent = new Agent({ cwd, env: this.#environment(env), project: this.project });
+    this.#agents.push(agent);
+    return agent;
+  }
+
+  /** Runs `bin/magent exec` in the project to its end. */
+  async exec(args, { input = "" } = {}) {
+    const env = this.#environment({});
+    const child = spawn(PROGRAM, ["exec", ...args], { cwd: this.project, env });
+    const output = { stdout: "", stderr: "" };
+    for (const name of ["stdout", "stderr"]) {
+      child[name].setEncoding("utf8").on("data", (text) => (output[name] += text));
+    }
+    child.stdin.on("error", () => {});
+    child.stdin.end(input);
+    const [code] = await once(child, "close");
+    return { code, ...output };
+  }
+
+  #environment(env) {
     const kept = KEPT_VARIABLES.filter((name) => name in process.env);
-    const environment = {
+    return {
       ...Object.fromEntries(kept.map((name) => [name, process.env[name]])),
       HOME: this.home,
       XDG_CONFIG_HOME: path.join(this.home, ".config"),
@@ -129,9 +151,6 @@ ${lisp}
       [MARK]: this.#root,
       ...env,
     };
-    const agent = new Agent({ cwd: this.home, env: environment, project: this.project });
-    this.#agents.push(agent);
-    return agent;
   }
 
   /** Starts an agent and opens a session in it. */

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import path from "node:path";
 import { until } from "./agent.mjs";
 import { outputOf, revision, scenario, stages } from "./harness.mjs";
@@ -183,4 +184,34 @@ scenario("a late answer to a question that is gone changes nothing", async (worl
   world.model.reply(answer("Next."));
   assert.equal((await agent.prompt(id, "Next")).stopReason, "end_turn");
   assert.ok(!world.has("mark"));
+});
+
+scenario("a command is shown whole before it is allowed", async (world) => {
+  const session = await world.startSession();
+  const command = `echo ${"x".repeat(5_000)}\ntouch mark \`echo\`\necho ${"y".repeat(5_000)}`;
+  world.model.reply(bash(command, "long"));
+  world.model.reply(answer("Over."));
+  session.agent.answerNext("reject_once");
+  await session.agent.prompt(session.id, "Run it");
+  const { toolCall } = session.agent.questions[0];
+  assert.equal(toolCall.rawInput.command, command);
+  assert.match(toolCall.title, /and 2 more lines/);
+  assert.equal(outputOf(toolCall), `\`\`\`sh\n${command}\n\`\`\``);
+  assert.ok(!world.has("mark"));
+});
+
+scenario("a yes to one file outside of the project is none to another", async (world) => {
+  const { agent, id } = await world.startSession();
+  const outside = (name) => path.join(world.home, name);
+  const write = (name) =>
+    callTools(["write_file", { path: name, content: "x\n", expected_revision: "absent" }]);
+  for (const name of ["inside", outside("one"), outside("two")]) world.model.reply(write(name));
+  world.model.reply(answer("Written."));
+  agent.answerNext("allow_always", "allow_once", "reject_once");
+  await agent.prompt(id, "Write them");
+  assert.deepEqual(
+    agent.questions.map(({ options }) => options.some(({ optionId }) => optionId === "allow_always")),
+    [true, false, false],
+  );
+  assert.ok(fs.existsSync(outside("one")) && !fs.existsSync(outside("two")));
 });

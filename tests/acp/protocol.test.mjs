@@ -3,7 +3,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { until } from "./agent.mjs";
 import { scenario } from "./harness.mjs";
-import { answer, lastUserText } from "./model-server.mjs";
+import { answer, callTools, lastUserText } from "./model-server.mjs";
 
 const NO_SESSION = [-32602, -32002];
 
@@ -231,4 +231,23 @@ scenario("MCP servers are not used, and the user is told", async (world) => {
   assert.equal((await agent.prompt(sessionId, "Hi")).stopReason, "end_turn");
   assert.ok(!JSON.stringify(world.model.requests[0].body.messages).includes("MCP servers"));
   assert.equal(lastUserText(world.model.requests[0].body), "Hi");
+});
+
+scenario("a request with half a surrogate pair is answered", async (world) => {
+  const { agent, id } = await world.startSession();
+  world.model.reply(answer("Here."));
+  assert.equal((await agent.prompt(id, "cut \ud83d")).stopReason, "end_turn");
+  assert.equal(lastUserText(world.model.requests[0].body), "cut \ufffd");
+});
+
+scenario("the folder that the agent was started in may go", async (world) => {
+  const cwd = world.folder("started-here");
+  const agent = await world.start({ cwd });
+  fs.rmdirSync(cwd);
+  const { sessionId } = await agent.newSession();
+  world.write("a.txt", "words\n");
+  world.model.reply(callTools(["read_file", { path: "a.txt", source: "disk" }, "read"]));
+  world.model.reply(answer("Read."));
+  await agent.prompt(sessionId, "Read it");
+  assert.equal(agent.callUpdates("read").at(-1).status, "completed");
 });

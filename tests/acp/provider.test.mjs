@@ -1,6 +1,8 @@
 // Providers that fail in the ways providers fail.
 
 import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
 import { scenario } from "./harness.mjs";
 import {
   answer,
@@ -12,6 +14,7 @@ import {
   KEY,
   lastUserText,
   pause,
+  startModelServer,
   stop,
   text,
   thinking,
@@ -238,3 +241,48 @@ scenario(
   },
   { lisp: "(setq magent-gptel--backends nil)" },
 );
+
+scenario("a redirect gets neither the key nor the conversation", async (world) => {
+  const session = await world.startSession();
+  const elsewhere = await startModelServer();
+  try {
+    for (const status of [301, 302, 307, 308]) {
+      world.model.reply(httpError(status, "", { location: `${elsewhere.url}/v1/x?key=1` }));
+      const port = new URL(elsewhere.url).port;
+      const error = await fails(world, session, "redirected", new RegExp(`127.0.0.1:${port}`));
+      assert.ok(!error.message.includes("key=1"));
+    }
+    assert.equal(elsewhere.requests.length, 0);
+  } finally {
+    await elsewhere.close();
+  }
+});
+
+scenario("a key that the model repeats is taken out of its answer", async (world) => {
+  const { agent, id } = await world.startSession();
+  const [head, tail] = [KEY.slice(0, 8), KEY.slice(8)];
+  world.model.reply(thinking(`so ${head}`), thinking(`${tail}!`), text(`It is ${KEY}, `), [
+    calls(["bash", { command: `echo ${KEY}` }, "echo"]),
+    stop("tool_calls"),
+    done,
+  ]);
+  world.model.reply(answer(`I said ${head}`, `${tail}.`));
+  agent.answerNext("reject_once");
+  assert.equal((await agent.prompt(id, "Which key?")).stopReason, "end_turn");
+  assert.match(agent.said({ session: id }), /I said <redacted>\.$/);
+  assert.ok(!JSON.stringify(agent.lines).includes(tail));
+  const saved = fs.readdirSync(world.sessions, { recursive: true, withFileTypes: true });
+  for (const file of saved.filter((entry) => entry.isFile())) {
+    const content = fs.readFileSync(path.join(file.parentPath ?? file.path, file.name), "utf8");
+    assert.ok(!content.includes(tail), file.name);
+  }
+});
+
+scenario("half a surrogate pair costs one character", async (world) => {
+  const { agent, id } = await world.startSession();
+  const piece = (escape) =>
+    `data: {"choices":[{"index":0,"delta":{"content":"${escape}"}}]}\n\n`;
+  world.model.reply(piece("a\\ud83d"), piece("\\ude00b"), piece("\\ud83d\\ude00"), stop(), done);
+  assert.equal((await agent.prompt(id, "Smile")).stopReason, "end_turn");
+  assert.equal(agent.said({ session: id }), "a\ufffd\ufffdb😀");
+});

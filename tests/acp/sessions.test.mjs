@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import fs from "node:fs";
 import path from "node:path";
 import { until } from "./agent.mjs";
 import { isAlive, outputOf, scenario } from "./harness.mjs";
@@ -423,4 +425,29 @@ scenario("options of a session are those it had, after loading", async (world) =
     configOptions.map(({ currentValue }) => currentValue),
     ["plan", "gptel/Mock/mock-2", "high"],
   );
+});
+
+scenario("a session whose file is none is refused, and others go on", async (world) => {
+  const { agent, id } = await world.startSession();
+  world.model.reply(answer("Saved."));
+  await agent.prompt(id, "Save this");
+  await agent.request("session/close", { sessionId: id });
+  const [log] = fs
+    .readdirSync(world.sessions, { recursive: true })
+    .filter((name) => name.endsWith(`${id}.jsonl`))
+    .map((name) => path.join(world.sessions, name));
+  fs.renameSync(log, `${log}.kept`);
+  for (const replace of [
+    () => spawnSync("mkfifo", [log]),
+    () => fs.symlinkSync("/dev/zero", log),
+    () => fs.mkdirSync(log),
+  ]) {
+    replace();
+    const params = { sessionId: id, cwd: world.project, mcpServers: [] };
+    const error = await agent.refused("session/load", params);
+    assert.match(error.message, /regular file|directory/);
+    fs.rmSync(log, { recursive: true });
+  }
+  fs.renameSync(`${log}.kept`, log);
+  await agent.load(id);
 });

@@ -75,6 +75,19 @@
         (let ((magent-host-file--size-limit 7))
           (should (equal (code) "too_large")))))))
 
+(ert-deftest magent-host-file-bytes-that-no-coding-explains-are-told ()
+  (dolist (bytes '("-*- coding: utf-8 -*-\na\344\n" "-*- coding: utf-8 -*-\n\355\240\275"
+                   "-*- coding: utf-8 -*-\n\300\257"))
+    (magent-host-file-test--with file bytes
+      (should (equal (magent-test-host-code 'file-read :path file) "undecodable"))
+      (should (equal (magent-host-file-test--code
+                      (magent-host-file-test--edit file "a" "b"))
+                     "undecodable"))))
+  ;; A coding system that Emacs does not have is no reason to give up.
+  (magent-host-file-test--with file "-*- coding: bogus-8 -*-\n\344\n"
+    (should (equal (alist-get 'text (magent-test-host-value 'file-read :path file))
+                   "-*- coding: bogus-8 -*-\nä\n"))))
+
 (ert-deftest magent-host-file-an-edit-leaves-all-other-bytes ()
   (dolist (bytes '("x\344\r\nend" "\357\273\277x\303\244\n" "x\344\n"
                    "-*- coding: latin-2 -*-\nx\261"))
@@ -87,12 +100,42 @@
       (should (equal (file-modes file) #o741))
       (should (equal (directory-files "." nil "\\`[^.]\\|magent") '("file.txt"))))))
 
-(ert-deftest magent-host-file-an-edit-goes-through-a-link ()
+(ert-deftest magent-host-file-a-link-that-was-not-checked-is-not-followed ()
   (magent-host-file-test--with file "one \344\n"
     (make-symbolic-link file "link")
-    (should (car (magent-host-file-test--edit (expand-file-name "link") "one" "two")))
-    (should (equal (file-symlink-p "link") file))
-    (should (equal (magent-test-bytes file) "two \344\n"))))
+    (let ((answer (magent-host-file-test--edit (expand-file-name "link") "one" "two")))
+      (should-not (car answer))
+      (should (equal (alist-get 'code (cdr answer)) "resource-identity-changed")))
+    (should (equal (magent-test-bytes file) "one \344\n"))))
+
+(ert-deftest magent-host-file-other-names-of-a-file-stay-names-of-it ()
+  (magent-host-file-test--with file "one \344\n"
+    (add-name-to-file file "other")
+    (should (car (magent-host-file-test--edit file "one" "two")))
+    (should (equal (magent-test-bytes (expand-file-name "other")) "two \344\n"))
+    (should (equal (file-attribute-link-number (file-attributes file)) 2))))
+
+(ert-deftest magent-host-file-write-protection-counts ()
+  (magent-host-file-test--with file "one \344\n"
+    ;; The superuser may write anywhere, so the answer is given instead.
+    (cl-letf (((symbol-function 'file-writable-p) #'ignore))
+      (let ((answer (magent-host-file-test--edit file "one" "two")))
+        (should (equal (alist-get 'code (cdr answer)) "permission_denied"))))
+    (should (equal (magent-test-bytes file) "one \344\n"))))
+
+(ert-deftest magent-host-file-a-failed-write-in-place-puts-the-old-bytes-back ()
+  (magent-test-with-log _log
+    (magent-host-file-test--with file "one \344\n"
+      (add-name-to-file file "other")
+      (let ((write (symbol-function 'write-region)) (calls 0))
+        (cl-letf (((symbol-function 'write-region)
+                   (lambda (text _end path &rest rest)
+                     (when (= 1 (setq calls (1+ calls)))
+                       (funcall write "on" nil path nil 'quiet)
+                       (signal 'file-error '("Writing" "No space")))
+                     (apply write text nil path rest))))
+          (should-not (car (magent-host-file-test--edit file "one" "two")))))
+      (should (equal (magent-test-bytes file) "one \344\n")))))
 
 (ert-deftest magent-host-file-an-edit-wants-exactly-one-literal-match ()
   (magent-host-file-test--with file "\344 a.c\nabc aaa\n"

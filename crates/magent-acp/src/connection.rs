@@ -108,7 +108,11 @@ impl Connection {
         let number = self.received.fetch_add(1, Ordering::AcqRel) + 1;
         // A cancel takes effect at once, also on prompts that wait to be handled.
         if let Some(session) = methods::cancelled_session(&message) {
-            self.cancelled.lock().insert(session, number);
+            self.cancelled.lock().insert(session.clone(), number);
+            // Nor must a turn that runs wait for a message before it that takes long.
+            if self.check_bound(session.as_str()).is_ok() {
+                self.runtime.cancel_session(&session);
+            }
         }
         // The worker ends with the connection.
         let _ = self.inbox.send(Received::Message(number, message));

@@ -1,6 +1,7 @@
 //! JSON-RPC 2.0: lines in, messages out.
 
 use agent_client_protocol_schema::v1::{Error, ErrorCode};
+use magent_types::parse_json;
 use serde_json::{Map, Value, json};
 
 /// A message from the client.
@@ -33,7 +34,7 @@ pub(crate) enum Incoming {
 
 /// Reads a line.  The error is what is to be answered.
 pub(crate) fn parse(line: &str) -> Result<Incoming, Value> {
-    let value: Value = serde_json::from_str(line).map_err(|error| {
+    let value: Value = parse_json(line).map_err(|error| {
         let error = Error::new(ErrorCode::ParseError.into(), format!("Not JSON: {error}"));
         response(Value::Null, Err(error))
     })?;

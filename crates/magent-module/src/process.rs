@@ -104,6 +104,10 @@ pub(crate) fn start_afresh(command: &mut Command) {
                 libc::SIGTTIN,
                 libc::SIGTTOU,
                 libc::SIGCHLD,
+                libc::SIGPROF,
+                libc::SIGALRM,
+                libc::SIGUSR1,
+                libc::SIGUSR2,
             ] {
                 libc::signal(signal, libc::SIG_DFL);
             }

@@ -115,6 +115,15 @@ pub struct Authorization {
 }
 
 impl Authorization {
+    /// How long an answer to the question may last, for a tool of the given policy: a
+    /// yes to one place outside the project is none to all others.
+    pub fn approval_policy(&self, tool: ApprovalPolicy) -> ApprovalPolicy {
+        match self.source {
+            Source::OutsideProject => ApprovalPolicy::OnceOnly,
+            _ => tool,
+        }
+    }
+
     /// One sentence for people.
     pub fn explain(&self, request: &Request<'_>) -> String {
         let verb = match self.decision {
@@ -153,7 +162,7 @@ impl Authorization {
 }
 
 /// Decides.  The order is fixed: switched off, bypass, a rule's deny, the session's
-/// deny, once-only, the session's allow, the rule.
+/// deny, once-only, a change outside the project, the session's allow, the rule.
 pub fn decide(policy: &Policy, request: &Request<'_>) -> Authorization {
     let is = |decision, source| Authorization { decision, source };
     if !policy.enabled_keys.iter().any(|key| key == request.key) {
@@ -183,11 +192,11 @@ pub fn decide(policy: &Policy, request: &Request<'_>) -> Authorization {
         };
         return is(Decision::Ask, source);
     }
+    if is_unnamed_change_outside(request, &rule) {
+        return is(Decision::Ask, Source::OutsideProject);
+    }
     if session == Some(Decision::Allow) {
         return is(Decision::Allow, Source::SessionOverride);
-    }
-    if rule.decision == Decision::Allow && is_unnamed_change_outside(request, &rule) {
-        return is(Decision::Ask, Source::OutsideProject);
     }
     rule
 }
@@ -232,7 +241,8 @@ fn strictness(decision: Decision) -> u8 {
 }
 
 /// Whether the request changes a file outside the project that no rule means by name:
-/// "edits are allowed" speaks of the project the user opened.
+/// "edits are allowed", by a rule or for the session, speaks of the project the user
+/// opened.
 fn is_unnamed_change_outside(request: &Request<'_>, rule: &Authorization) -> bool {
     let outside = request
         .resource

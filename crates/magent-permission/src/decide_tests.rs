@@ -95,11 +95,32 @@ fn a_change_outside_the_project_is_asked_for_unless_named() {
         check(&policy(&named), "edit", false, Some("/etc/hosts")).0,
         Decision::Allow
     );
+}
+
+#[test]
+fn what_is_allowed_for_the_session_is_still_asked_for_outside_the_project() {
     let mut allowed = policy(&build_rules());
-    allowed.overrides.set("edit", Decision::Allow);
+    for key in ["edit", "write"] {
+        allowed.overrides.set(key, Decision::Allow);
+        assert_eq!(
+            check(&allowed, key, false, Some("/etc/hosts")),
+            (Decision::Ask, "outside-project".into())
+        );
+    }
+    let asked = decide(
+        &allowed,
+        &Request {
+            key: "write",
+            policy: ApprovalPolicy::Normal,
+            resource: Some(ResourceName {
+                path: "/etc/hosts",
+                in_project: None,
+            }),
+        },
+    );
     assert_eq!(
-        check(&allowed, "edit", false, Some("/etc/hosts")).0,
-        Decision::Allow
+        asked.approval_policy(ApprovalPolicy::Normal),
+        ApprovalPolicy::OnceOnly
     );
 }
 

@@ -140,7 +140,12 @@ pub(crate) fn note_allowed(ready: &mut ReadyCall, authorization: &Authorization)
 
 /// Step 5.  Returns the call if it may run; a refused one is settled.  `None` is also
 /// returned when the turn is cancelled meanwhile, which settles the call elsewhere.
-pub(crate) async fn approve(turn: &TurnContext, mut ready: ReadyCall) -> Option<ReadyCall> {
+pub(crate) async fn approve(
+    turn: &TurnContext,
+    mut ready: ReadyCall,
+    authorization: &Authorization,
+) -> Option<ReadyCall> {
+    let policy = authorization.approval_policy(ready.tool.spec().approval);
     let decision = match &turn.request().approval {
         ApprovalMode::Always => ApprovalDecision::AllowOnce,
         ApprovalMode::Never => ApprovalDecision::DenyOnce,
@@ -153,7 +158,7 @@ pub(crate) async fn approve(turn: &TurnContext, mut ready: ReadyCall) -> Option<
                 _ => ApprovalDecision::DenyOnce,
             }
         }
-        ApprovalMode::Ask => ask(turn, &mut ready).await?,
+        ApprovalMode::Ask => ask(turn, &mut ready, policy).await?,
     };
     let key = ready.tool.spec().permission_key;
     let for_session = match decision {
@@ -192,7 +197,11 @@ pub(crate) async fn approve(turn: &TurnContext, mut ready: ReadyCall) -> Option<
 }
 
 /// Puts the question and waits for the answer.
-async fn ask(turn: &TurnContext, ready: &mut ReadyCall) -> Option<ApprovalDecision> {
+async fn ask(
+    turn: &TurnContext,
+    ready: &mut ReadyCall,
+    policy: ApprovalPolicy,
+) -> Option<ApprovalDecision> {
     let context = tool_context(turn, None);
     let preview = AssertUnwindSafe(ready.tool.preview(&ready.call, &context)).catch_unwind();
     // A preview that fails or takes too long must not stand in the way of the call.
@@ -212,12 +221,12 @@ async fn ask(turn: &TurnContext, ready: &mut ReadyCall) -> Option<ApprovalDecisi
         approval_id: id.clone(),
         tool: ready.pending.view.clone(),
         permission_key: spec.permission_key.to_owned(),
-        policy: spec.approval,
+        policy,
     }));
     let answer = tokio::select! {
         biased;
         () = turn.cancel().cancelled() => None,
-        decision = question.answer() => Some(decision.under(spec.approval)),
+        decision = question.answer() => Some(decision.under(policy)),
     };
     let (event, name) = match answer {
         Some(decision) => ("approval-resolved", decision.as_str()),

@@ -65,7 +65,7 @@ pub(crate) async fn run_batch(
                     let _ = sender.send(call);
                 }
                 Decision::Ask => {
-                    if let Some(call) = approve(turn, call).await {
+                    if let Some(call) = approve(turn, call, &authorization).await {
                         let _ = sender.send(call);
                     }
                 }

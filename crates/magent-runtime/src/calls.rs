@@ -7,7 +7,7 @@ use std::sync::Arc;
 use magent_tools::{Call, Tool};
 use magent_types::{
     CallId, FileDiff, Item, ItemStatus, ItemType, Location, ModelCall, ToolKind, ToolView, TurnId,
-    UnixSeconds,
+    UnixSeconds, parse_json,
 };
 use serde_json::{Value, json};
 
@@ -98,7 +98,7 @@ impl PendingCall {
 /// them a few levels further and must stay readable.
 fn storable_input(raw: &str) -> Value {
     const DEPTH: usize = 64;
-    match serde_json::from_str::<Value>(raw) {
+    match parse_json(raw) {
         Ok(value @ Value::Object(_)) if depth(&value) <= DEPTH => value,
         _ if raw.trim().is_empty() => Value::Object(serde_json::Map::new()),
         _ => Value::String(raw.to_owned()),

@@ -133,6 +133,13 @@ fn http_failure(http: &HttpFailure, backend: &str, model: &str) -> Failure {
         .unwrap_or_default();
     let status = http.status;
     let (name, hint) = match status {
+        300..=399 => (
+            "redirected",
+            format!(
+                "Keys and conversations go to no other host than the one you named: correct \
+                 the URL of backend {backend}."
+            ),
+        ),
         401 | 403 => (
             "unauthorized",
             format!("Check the API key of backend {backend}."),

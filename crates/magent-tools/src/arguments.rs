@@ -1,7 +1,7 @@
 //! The check of a call's arguments against its tool's schema.
 
 use boon::{Compiler, Schemas, ValidationError};
-use magent_types::ToolSpec;
+use magent_types::{ToolSpec, parse_json};
 use serde_json::{Map, Value};
 
 /// Why arguments were refused; the text goes to the model, which can correct them.
@@ -32,7 +32,7 @@ pub fn check_arguments(
     let value: Value = if raw.is_empty() {
         Value::Object(Map::new())
     } else {
-        serde_json::from_str(raw).map_err(|error| ArgumentError::NotJson(error.to_string()))?
+        parse_json(raw).map_err(|error| ArgumentError::NotJson(error.to_string()))?
     };
     let Value::Object(mut arguments) = value else {
         return Err(ArgumentError::NotObject);
@@ -69,7 +69,8 @@ fn validate(schema: &Value, arguments: &Map<String, Value>) -> Result<(), Argume
 /// What breaks the schema, at most five complaints, each with the place it is about.
 /// Fails if the schema itself cannot be used.
 pub(crate) fn schema_errors(schema: &Value, instance: &Value) -> Result<Vec<String>, String> {
-    const NAME: &str = "tool.json";
+    // A relative name would be looked for in the working directory, which may be gone.
+    const NAME: &str = "urn:magent:tool";
     let mut schemas = Schemas::new();
     let mut compiler = Compiler::new();
     let index = compiler

@@ -14,6 +14,7 @@ mod conversation;
 mod event;
 mod failure;
 mod ids;
+mod json_text;
 mod ledger;
 mod model;
 mod permission;
@@ -30,6 +31,7 @@ pub use failure::{Failure, FailureKind};
 pub use ids::{
     ApprovalId, CallId, HostCallId, ItemId, SessionId, SubmissionId, ThreadId, TurnId, fresh_suffix,
 };
+pub use json_text::parse_json;
 pub use ledger::{Event, EventType, Item, ItemType, Role, Thread, Turn, UnixSeconds};
 pub use model::{
     Dialect, DurableRoute, Effort, ModelCall, ModelEvent, ModelInfo, SamplingParams, StopReason,

@@ -25,7 +25,7 @@ pub(crate) fn tool_call(view: &ToolView, terminal: bool) -> ToolCall {
     // A plan has an update of its own; clients take one among the arguments for a
     // proposal that waits for approval.
     if view.name != "update_plan" {
-        call = call.raw_input(bounded_input(&view.input));
+        call = call.raw_input(shown_input(view));
     }
     if terminal && view.live_output {
         call.meta(terminal_info(view))
@@ -121,7 +121,8 @@ pub(crate) fn permission_request(session: &str, view: &ApprovalView) -> RequestP
         .title(tool.title.clone())
         .kind(kind(tool.kind))
         .status(ToolCallStatus::Pending)
-        .raw_input(bounded_input(&tool.input));
+        .raw_input(shown_input(tool));
+    content.extend(whole_command(tool));
     if !content.is_empty() {
         fields = fields.content(content);
     }
@@ -194,6 +195,27 @@ fn status(status: ItemStatus) -> ToolCallStatus {
         ItemStatus::Completed => ToolCallStatus::Completed,
         ItemStatus::Failed | ItemStatus::Cancelled => ToolCallStatus::Failed,
     }
+}
+
+/// The arguments as they are shown.  A command is shown whole, because people decide by
+/// it; its length has a limit of its own.
+fn shown_input(view: &ToolView) -> Value {
+    match view.kind {
+        ToolKind::Execute if view.input.is_object() => view.input.clone(),
+        _ => bounded_input(&view.input),
+    }
+}
+
+/// The text of a command of which the title shows only a part.
+fn whole_command(view: &ToolView) -> Option<ToolCallContent> {
+    let command = view.input.get("command")?.as_str()?;
+    if view.kind != ToolKind::Execute || command.trim() == view.title {
+        return None;
+    }
+    let longest = command.split(|c| c != '`').map(str::len).max();
+    let fence = "`".repeat(longest.unwrap_or_default().max(2) + 1);
+    let text = format!("{fence}sh\n{}\n{fence}", command.trim_end());
+    Some(ContentBlock::Text(TextContent::new(text)).into())
 }
 
 /// The arguments with long texts cut.  What is no object is shown as one.

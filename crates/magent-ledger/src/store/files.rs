@@ -1,7 +1,7 @@
 //! The names of a session's files, and writing one so that it is whole or not there.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -31,6 +31,23 @@ impl SessionFiles {
             directory,
         }
     }
+}
+
+/// Reads a file.  A FIFO or device in its place, which might never end, is an error.
+pub(crate) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "it is no regular file",
+        ));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Makes a folder and its parents for the user alone.

@@ -1,6 +1,5 @@
 //! Reading a saved session.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -8,6 +7,7 @@ use magent_types::{Event, Scope, SessionId, Thread};
 use serde_json::Value;
 
 use super::SessionFiles;
+use super::files::read_file;
 use crate::codec::{decode_event, decode_snapshot};
 use crate::error::ShapeError;
 use crate::{Ledger, LedgerError, SCHEMA_VERSION, SessionHeader, Snapshot};
@@ -52,7 +52,7 @@ pub(super) fn load(
         return Err(error.in_file(&files.header));
     }
     let (events, mut report) = read_log(&files.log)?;
-    let snapshot = match fs::read(&files.snapshot) {
+    let snapshot = match read_file(&files.snapshot) {
         Ok(bytes) => {
             report.snapshot_length = bytes.len() as u64;
             let value = parse(&bytes).map_err(|error| error.in_file(&files.snapshot))?;
@@ -80,7 +80,7 @@ pub(super) fn load(
 /// Reads and checks a header.  The version is looked at first, so that a file of
 /// another version is called that and not damaged.
 pub(super) fn read_header(path: &Path, id: &SessionId) -> Result<SessionHeader, LedgerError> {
-    let bytes = fs::read(path).map_err(|error| LedgerError::io(path, error))?;
+    let bytes = read_file(path).map_err(|error| LedgerError::io(path, error))?;
     let value = parse(&bytes).map_err(|error| error.in_file(path))?;
     match value.get("schema-version") {
         Some(version) if version.as_u64() == Some(SCHEMA_VERSION) => {}
@@ -106,7 +106,7 @@ fn parse(bytes: &[u8]) -> Result<Value, ShapeError> {
 }
 
 fn read_log(path: &Path) -> Result<(Vec<Event>, LoadReport), LedgerError> {
-    let bytes = match fs::read(path) {
+    let bytes = match read_file(path) {
         Ok(bytes) => bytes,
         Err(error) => return Err(LedgerError::io(path, error)),
     };

@@ -52,6 +52,8 @@ fn build(key: &ClientKey) -> Result<reqwest::Client, ProviderError> {
         .tls_backend_preconfigured(tls(key.ca_bundle.as_deref())?)
         .connect_timeout(CONNECT_TIMEOUT)
         .tcp_nodelay(true)
+        // Headers and conversation are meant for the host that the user named.
+        .redirect(reqwest::redirect::Policy::none())
         .user_agent(concat!("magent/", env!("CARGO_PKG_VERSION")));
     if key.direct {
         builder = builder.no_proxy();

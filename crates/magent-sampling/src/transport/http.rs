@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::StreamExt;
-use magent_types::ModelEvent;
+use magent_types::{ModelEvent, parse_json};
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue};
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -13,12 +13,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::client::Clients;
 use super::response::{BodyKind, ERROR_BODY_LIMIT, body_kind, http_failure};
+use crate::redact::StreamRedactor;
 use crate::{
     Codec, ProviderError, Redactor, Route, SampleLimits, SampleRequest, Sampler, SseDecoder,
     codec_for,
 };
 
-/// The most bytes of an answer that comes as one body.
+/// The most bytes of an answer.
 const BODY_LIMIT: usize = 64 << 20;
 
 /// Gets answers over HTTP in the dialects that the core speaks.
@@ -51,10 +52,12 @@ impl Sampler for HttpSampler {
                 route.backend
             ))
         })?;
+        let redactor = Redactor::for_route(route);
         let attempt = Attempt {
             route,
             codec,
-            redactor: Redactor::for_route(route),
+            answer: StreamRedactor::new(redactor.clone()),
+            redactor,
             inactivity: limits.inactivity,
             events,
         };
@@ -72,13 +75,15 @@ struct Attempt<'a> {
     route: &'a Route,
     codec: &'a dyn Codec,
     redactor: Redactor,
+    /// What the answer passes through.
+    answer: StreamRedactor,
     inactivity: Option<Duration>,
     events: mpsc::Sender<ModelEvent>,
 }
 
 impl Attempt<'_> {
     async fn run(
-        self,
+        mut self,
         client: reqwest::Client,
         request: &SampleRequest,
     ) -> Result<(), ProviderError> {
@@ -92,11 +97,15 @@ impl Attempt<'_> {
         if !status.is_success() {
             return Err(self.refusal(response).await);
         }
-        match body_kind(response.headers(), request.stream) {
+        let result = match body_kind(response.headers(), request.stream) {
             BodyKind::Events => self.events(response).await,
             BodyKind::Json => self.body(response).await,
             BodyKind::Page => Err(self.unexpected("a web page instead of an answer")),
-        }
+        };
+        let mut rest = Vec::new();
+        self.answer.flush(&mut rest);
+        self.send(rest).await?;
+        result
     }
 
     fn http_request(
@@ -147,16 +156,21 @@ impl Attempt<'_> {
         }
     }
 
-    async fn events(self, response: reqwest::Response) -> Result<(), ProviderError> {
+    async fn events(&mut self, response: reqwest::Response) -> Result<(), ProviderError> {
         let mut sse = SseDecoder::default();
         let mut decoder = self.codec.decoder(self.route);
         let mut stream = response.bytes_stream();
         let mut raw = Vec::new();
         let mut out = Vec::new();
+        let mut size = 0;
         loop {
             let piece = self.within(stream.next()).await?;
             let broken = match piece {
                 Some(Ok(bytes)) => {
+                    size += bytes.len();
+                    if size > BODY_LIMIT {
+                        return Err(self.unexpected("an answer that does not end"));
+                    }
                     sse.push(&bytes, &mut raw);
                     None
                 }
@@ -201,8 +215,16 @@ impl Attempt<'_> {
         Ok(())
     }
 
-    async fn pass_on(&self, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
+    async fn pass_on(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
+        let mut clean = Vec::with_capacity(out.len());
         for event in out.drain(..) {
+            self.answer.pass(event, &mut clean);
+        }
+        self.send(clean).await
+    }
+
+    async fn send(&self, events: Vec<ModelEvent>) -> Result<(), ProviderError> {
+        for event in events {
             // Whoever listened has gone, which is how a turn ends early.
             self.events
                 .send(event)
@@ -212,12 +234,12 @@ impl Attempt<'_> {
         Ok(())
     }
 
-    async fn body(self, response: reqwest::Response) -> Result<(), ProviderError> {
+    async fn body(&mut self, response: reqwest::Response) -> Result<(), ProviderError> {
         let bytes = self.read(response, BODY_LIMIT).await?;
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(self.unexpected("an empty answer"));
         }
-        let value: Value = serde_json::from_slice(&bytes)
+        let value: Value = parse_json(&String::from_utf8_lossy(&bytes))
             .map_err(|error| self.unexpected(&format!("the answer is not JSON ({error})")))?;
         let mut out = Vec::new();
         let result = self.codec.decode_body(self.route, &value, &mut out);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION, RETRY_AFTER};
 use serde_json::Value;
 
 use crate::{HttpFailure, Redactor};
@@ -50,7 +50,9 @@ pub(super) fn http_failure(
         Ok(value) => message_of(&value),
         Err(_) => (page_text(&text), None),
     };
-    let message = if message.trim().is_empty() {
+    let message = if let Some(host) = redirection(status, headers) {
+        format!("it redirects to {host}")
+    } else if message.trim().is_empty() {
         "no further information".to_owned()
     } else {
         message
@@ -61,6 +63,17 @@ pub(super) fn http_failure(
         code: code.map(|code| clip(&redactor.clean(&code))),
         retry_after: retry_after(headers),
     }
+}
+
+/// The host that a redirect leads to.  The rest of the URL may be secret.
+fn redirection(status: u16, headers: &HeaderMap) -> Option<String> {
+    if !(300..400).contains(&status) {
+        return None;
+    }
+    let location = headers.get(LOCATION)?.to_str().ok()?;
+    let url = reqwest::Url::parse(location).ok();
+    let origin = url.map(|url| url.origin().ascii_serialization());
+    Some(origin.unwrap_or_else(|| "another place on the same host".to_owned()))
 }
 
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {

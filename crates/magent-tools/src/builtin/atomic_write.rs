@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+use super::anchored_folder::AnchoredFolder;
+
 /// The file that is replaced.
 #[derive(Debug)]
 pub(crate) struct Previous<'a> {
@@ -38,28 +40,33 @@ pub(crate) enum WriteError<E> {
     Io(#[from] io::Error),
 }
 
-/// Writes a file, a new one if there is no previous one.
+/// Writes the file of a canonical path, a new one if there is no previous one.
 ///
 /// `last_check` runs directly before the content becomes visible, when all slow
-/// work is done, and can still refuse.  On every failure the old content stays and
+/// work is done, and can still refuse; it gets the name to look at.  On every failure the old content stays and
 /// nothing is left behind.
 pub(crate) fn write_atomically<E>(
     path: &Path,
     bytes: &[u8],
     previous: Option<&Previous<'_>>,
-    last_check: impl FnOnce() -> Result<(), E>,
+    last_check: impl FnOnce(&Path) -> Result<(), E>,
 ) -> Result<(), WriteError<E>> {
-    let folder = path
-        .parent()
-        .ok_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))?;
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
+    };
     let Some(previous) = previous else {
         let made = make_folders(folder)?;
-        let written = create(path, folder, bytes, last_check);
+        let written = AnchoredFolder::open(folder)
+            .map_err(WriteError::Io)
+            .and_then(|folder| create(&folder.path().join(name), bytes, last_check));
         if written.is_err() {
             remove_folders(&made);
         }
         return written;
     };
+    let anchor = AnchoredFolder::open(folder)?;
+    let folder = anchor.path();
+    let path = &folder.join(name);
     // A file without write permission could still be replaced, but whoever took
     // the permission away did not want that.
     let target = OpenOptions::new()
@@ -68,13 +75,13 @@ pub(crate) fn write_atomically<E>(
         .open(path)?;
     match replacement(folder, bytes, previous)? {
         Some(temporary) => {
-            last_check().map_err(WriteError::Refused)?;
+            last_check(path).map_err(WriteError::Refused)?;
             temporary.persist(path).map_err(|error| error.error)?;
             sync_folder(folder);
             Ok(())
         }
         None => {
-            last_check().map_err(WriteError::Refused)?;
+            last_check(path).map_err(WriteError::Refused)?;
             Ok(write_in_place(target, bytes, previous)?)
         }
     }
@@ -83,15 +90,15 @@ pub(crate) fn write_atomically<E>(
 /// Makes a new file.
 fn create<E>(
     path: &Path,
-    folder: &Path,
     bytes: &[u8],
-    last_check: impl FnOnce() -> Result<(), E>,
+    last_check: impl FnOnce(&Path) -> Result<(), E>,
 ) -> Result<(), WriteError<E>> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
     // The process's umask takes its bits from these.
     let mut temporary = temporary_file(folder, Permissions::from_mode(0o666))?;
     temporary.write_all(bytes)?;
     temporary.as_file().sync_all()?;
-    last_check().map_err(WriteError::Refused)?;
+    last_check(path).map_err(WriteError::Refused)?;
     temporary
         .persist_noclobber(path)
         .map_err(|error| match error.error.kind() {

@@ -2,7 +2,7 @@ use std::fs;
 
 use super::*;
 
-fn agree() -> Result<(), &'static str> {
+fn agree(_path: &Path) -> Result<(), &'static str> {
     Ok(())
 }
 
@@ -10,7 +10,7 @@ fn agree() -> Result<(), &'static str> {
 fn overwrite_file(
     path: &Path,
     bytes: &[u8],
-    last_check: impl FnOnce() -> Result<(), &'static str>,
+    last_check: impl FnOnce(&Path) -> Result<(), &'static str>,
 ) -> Result<(), WriteError<&'static str>> {
     let metadata = fs::metadata(path).unwrap();
     let old = fs::read(path).unwrap();
@@ -69,7 +69,7 @@ fn a_failed_rename_leaves_everything_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
     fs::write(&path, "old").unwrap();
-    let error = overwrite_file(&path, b"new", || {
+    let error = overwrite_file(&path, b"new", |_: &Path| {
         // The rename finds its source gone.
         for name in names(folder.path()) {
             if name.starts_with(".magent-") {
@@ -88,7 +88,7 @@ fn a_refused_write_leaves_no_trace_and_no_folders() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
     fs::write(&path, "old").unwrap();
-    let refuse = || Err("changed");
+    let refuse = |_: &Path| Err("changed");
     assert!(matches!(
         overwrite_file(&path, b"new", refuse),
         Err(WriteError::Refused("changed"))
@@ -105,9 +105,9 @@ fn a_refused_write_leaves_no_trace_and_no_folders() {
 fn a_new_file_never_replaces_one_that_appeared() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
-    let appear = || {
+    let appear = |path: &Path| {
         fs::write(&path, "other").unwrap();
-        agree()
+        agree(path)
     };
     assert!(matches!(
         write_atomically(&path, b"new", None, appear),
@@ -207,4 +207,31 @@ fn another_owner_is_kept() {
     let metadata = fs::metadata(&path).unwrap();
     assert_eq!((metadata.uid(), metadata.gid()), (12_345, 23_456));
     assert_eq!(fs::read(&path).unwrap(), b"new");
+}
+
+/// Case 21: the name leads to another folder by now, which nobody was asked about.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_link_in_the_place_of_a_folder_leads_nowhere_else() {
+    let root = tempfile::tempdir().unwrap();
+    let (inside, outside) = (root.path().join("inside"), root.path().join("outside"));
+    for folder in [&inside, &outside] {
+        fs::create_dir(folder).unwrap();
+        fs::write(folder.join("a"), "old").unwrap();
+    }
+    let moved = root.path().join("moved");
+    let swap = |_: &Path| {
+        fs::rename(&inside, &moved).unwrap();
+        std::os::unix::fs::symlink(&outside, &inside).unwrap();
+        Ok(())
+    };
+    overwrite_file(&inside.join("a"), b"new", swap).unwrap();
+    assert_eq!(fs::read(moved.join("a")).unwrap(), b"new");
+    // Now the link is there before the write begins.
+    assert!(overwrite_file(&inside.join("a"), b"new", agree).is_err());
+    let new = write_atomically(&inside.join("b"), b"new", None, agree);
+    assert!(matches!(new, Err(WriteError::Io(_))), "{new:?}");
+    assert_eq!(fs::read(outside.join("a")).unwrap(), b"old");
+    assert_eq!(names(&outside), ["a"]);
+    assert_eq!(names(&moved), ["a"]);
 }

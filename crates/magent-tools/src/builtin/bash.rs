@@ -19,6 +19,8 @@ use super::shell_process::{Ending, ShellProcess, Surroundings};
 use crate::{Call, Tool, ToolContext};
 
 const TITLE_COLUMNS: usize = 60;
+/// Characters of a command: people who are asked about it have to see all of it.
+const COMMAND_LIMIT: usize = 16_000;
 
 const DESCRIPTION: &str = "\
 Run a command with bash -o pipefail -c in the project root. Output and errors come back \
@@ -41,7 +43,8 @@ impl Bash {
                 "command": {
                     "type": "string",
                     "minLength": 1,
-                    "description": "The command, one or more lines.",
+                    "maxLength": COMMAND_LIMIT,
+                    "description": "The command, one or more lines; a long script belongs in a file.",
                 },
             }),
             &["command"],
@@ -73,13 +76,18 @@ impl Tool for Bash {
     }
 
     fn title(&self, call: &Call, _context: &ToolContext) -> String {
-        let first = call
+        let mut lines = call
             .text("command")
             .lines()
             .map(display::one_line)
-            .find(|line| !line.is_empty())
-            .unwrap_or_else(|| "bash".to_owned());
-        display::shorten_end(&first, TITLE_COLUMNS)
+            .filter(|line| !line.is_empty());
+        let first = lines.next().unwrap_or_else(|| "bash".to_owned());
+        let title = display::shorten_end(&first, TITLE_COLUMNS);
+        match lines.count() {
+            0 => title,
+            1 => format!("{title} (and 1 more line)"),
+            more => format!("{title} (and {more} more lines)"),
+        }
     }
 
     fn audit_preview(&self, arguments: &Map<String, Value>) -> Map<String, Value> {
@@ -184,9 +192,7 @@ fn timed_out(timeout: Duration, content: String) -> ToolError {
     let seconds = timeout.as_secs_f64();
     ToolError::Failed {
         code: "timeout".to_owned(),
-        message: format!(
-            "the command was stopped with all its processes after {seconds} s, the time limit"
-        ),
+        message: format!("the command was stopped after {seconds} s, the time limit"),
         content,
         exit_code: None,
         metadata: Map::from_iter([("timeout".to_owned(), json!(seconds))]),

@@ -139,8 +139,10 @@ async fn calls_that_cannot_run_are_clear_failures() {
     for (command, expected) in [("  \n\t", "blank_command"), ("a\0b", "bad_command")] {
         assert_eq!(failure(bash(&project, command).await).0, expected);
     }
-    let long = format!("true {}", "x".repeat(300_000));
-    assert_eq!(failure(bash(&project, &long).await).0, "bad_command");
+    let long = format!("true {}", "x".repeat(16_000));
+    let (code, message) = failure(bash(&project, &long).await);
+    assert_eq!(code, "arguments");
+    assert!(message.contains("16000"), "{message}");
     project.limits.bash_program = "no-such-shell".to_owned();
     let (code, message) = failure(bash(&project, "true").await);
     assert_eq!(code, "missing_executable");
@@ -171,14 +173,19 @@ fn the_folder_is_no_argument() {
 }
 
 #[test]
-fn the_title_is_the_first_line_of_the_command() {
+fn the_title_is_the_first_line_of_the_command_and_tells_of_others() {
     let project = Project::new();
     let tool = Bash::new();
     let title = |command: &str| {
         let call = project.call(&tool, &json!({ "command": command })).unwrap();
         tool.title(&call, &project.context())
     };
-    assert_eq!(title("\n\n  make test\necho done"), "make test");
+    assert_eq!(
+        title("\n\n  make test\necho done"),
+        "make test (and 1 more line)"
+    );
+    assert_eq!(title("a\n\nb\nc\n"), "a (and 2 more lines)");
+    assert_eq!(title("a\n"), "a");
     assert_eq!(title("echo \u{1b}[31mred"), "echo  [31mred");
     let long = title(&"x".repeat(100));
     assert_eq!(long.chars().count(), 60);

@@ -132,7 +132,7 @@ impl Current {
             }),
             Self::Missing | Self::OtherCoding => None,
         };
-        let last_check = || {
+        let last_check = |path: &Path| {
             stop.check()?;
             let actual = match read_bytes(path, stop) {
                 Ok(file) => Some(file.revision),

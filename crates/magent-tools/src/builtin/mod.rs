@@ -1,5 +1,6 @@
 //! The tools themselves, one file each, and what several of them share.
 
+mod anchored_folder;
 mod atomic_write;
 mod audit;
 mod bash;

@@ -97,6 +97,18 @@ impl Tool for WriteFile {
 
     async fn run(&self, call: &Call, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let resource = resource_of(call)?;
+        if ["/", "/."]
+            .iter()
+            .any(|end| resource.given().ends_with(end))
+        {
+            return Err(ToolError::failed(
+                "is_directory",
+                format!(
+                    "{:?} is the name of a directory, not of a file",
+                    resource.given()
+                ),
+            ));
+        }
         let expected = Expected::parse(call.text("expected_revision"))?;
         let shown = display::result_path(&context.display_path(resource.path()));
         let target = match route(context, resource).await? {

@@ -143,6 +143,8 @@ async fn what_cannot_be_replaced_is_refused() {
     for (path, expected) in [
         ("binary", "binary"),
         ("dir", "is_directory"),
+        ("new/", "is_directory"),
+        ("new/.", "is_directory"),
         ("fifo", "not_a_regular_file"),
         ("dir/x/below", "io"),
     ] {

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use magent_types::{ModelCall, ModelEvent, StopReason, Usage};
+use magent_types::{ModelCall, ModelEvent, StopReason, Usage, parse_json};
 use serde_json::Value;
 
 use crate::dialect::Decoder;
@@ -201,7 +201,7 @@ impl Decoder for ChatDecoder {
             self.done = true;
             return Ok(());
         }
-        let chunk: Value = match serde_json::from_str(data) {
+        let chunk: Value = match parse_json(data) {
             Ok(chunk) => chunk,
             Err(_) if event.name == "error" => {
                 return Err(ProviderError::Reported {

@@ -1,0 +1,55 @@
+// One turn from the command line.
+
+import assert from "node:assert/strict";
+import { scenario } from "./harness.mjs";
+import { answer, callTools, lastUserText } from "./model-server.mjs";
+
+scenario("the answer goes to standard output, and the rest does not", async (world) => {
+  world.model.reply(callTools(["bash", { command: "touch mark" }]));
+  world.model.reply(answer("Done: ", "漢字"));
+  const { code, stdout, stderr } = await world.exec(["--approve", "bash=allow", "Make", "it"]);
+  assert.deepEqual([code, stdout.trim()], [0, "Done: 漢字"], stderr);
+  assert.match(stderr, /touch mark/);
+  assert.equal(lastUserText(world.model.requests[0].body), "Make it");
+  assert.ok(world.has("mark"));
+});
+
+scenario("without a terminal nobody allows what is asked for", async (world) => {
+  world.model.reply(callTools(["bash", { command: "touch mark" }]));
+  world.model.reply(answer("I could not."));
+  const { code, stdout } = await world.exec(["Make it"]);
+  assert.deepEqual([code, stdout.trim()], [0, "I could not."]);
+  assert.ok(!world.has("mark"));
+});
+
+scenario("standard input is the prompt as it is, and what is no text is marked", async (world) => {
+  world.model.reply(answer("Seen."));
+  const input = Buffer.from("caf\xe9 1\r\n\u6f22 2\n", "latin1");
+  const { code, stderr } = await world.exec(["-"], { input });
+  assert.equal(code, 0, stderr);
+  assert.match(lastUserText(world.model.requests[0].body), /^caf\ufffd 1\r\n/);
+});
+
+scenario("wrong use ends with status 2 and one line that says why", async (world) => {
+  for (const [args, why] of [
+    [["--approve", "bogus", "x"], /approv/i],
+    [["--approve", "bash=frob", "x"], /frob/],
+    [["--model", "Nobody:none", "x"], /Nobody/],
+    [["--agent", "nobody", "x"], /nobody/],
+    [["--cwd", "/no/such/folder", "x"], /no\/such\/folder/],
+    [["--frob", "x"], /--frob/],
+    [[" "], /empty/],
+    [[], /empty/],
+  ]) {
+    const { code, stdout, stderr } = await world.exec(["--json", ...args]);
+    assert.deepEqual([code, stdout], [2, ""], `${args}: ${stderr}`);
+    assert.match(stderr, why);
+    assert.ok(stderr.trim().split("\n").length <= 2, stderr);
+  }
+});
+
+scenario("help is help wherever it is asked for", async (world) => {
+  const { code, stdout } = await world.exec(["--help"]);
+  assert.equal(code, 0);
+  assert.match(stdout, /^Usage: magent exec/);
+});
