@@ -112,6 +112,8 @@ signalled then, and the command has to be repeated."
   (condition-case err
       (magent-module-load)
     (magent-config-error
+     (when (get-buffer-process "*magent-module*")
+       (user-error "Magent's module is still being built; repeat the command then"))
      (if (and (not noninteractive)
               (member (nth 3 err) '("module-missing" "module-version"))
               (y-or-n-p (concat (nth 1 err) "  Build it now with cargo? ")))

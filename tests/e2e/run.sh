@@ -34,7 +34,8 @@ terminal() { tmux -L "magent-e2e-$$" "$@"; }
 finish() {
     terminal kill-server 2>/dev/null
     exec 9>&-
-    rm -rf "$MAGENT_E2E_HOME"
+    # Emacs may still be writing when its terminal has gone.
+    rm -rf "$MAGENT_E2E_HOME" 2>/dev/null || { sleep 1; rm -rf "$MAGENT_E2E_HOME"; }
 }
 trap finish EXIT
 trap 'exit 1' INT TERM

@@ -71,6 +71,19 @@
         (should-error (magent-module-ensure) :type 'user-error)
         (should built)))))
 
+(ert-deftest magent-module-a-build-that-runs-is-not-started-again ()
+  (magent-module-test--without-module
+    (let ((build (make-process :name "build" :command '("cat") :connection-type 'pipe
+                               :buffer (get-buffer-create "*magent-module*"))))
+      (unwind-protect
+          (cl-letf (((symbol-value 'noninteractive) nil)
+                    ((symbol-function 'y-or-n-p) (lambda (&rest _) (error "Asked"))))
+            (should (string-search
+                     "still being built"
+                     (cadr (should-error (magent-module-ensure) :type 'user-error)))))
+        (delete-process build)
+        (kill-buffer "*magent-module*")))))
+
 (ert-deftest magent-module-a-file-that-is-no-module-is-told ()
   (magent-module-test--without-module
     (dolist (file (list (magent-module-test--put default-directory "broken.so")

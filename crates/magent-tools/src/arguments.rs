@@ -1,7 +1,11 @@
 //! The check of a call's arguments against its tool's schema.
 
-use boon::{Compiler, Schemas, ValidationError};
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use boon::{Compiler, SchemaIndex, Schemas, ValidationError};
 use magent_types::{ToolSpec, parse_json};
+use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
 /// Why arguments were refused; the text goes to the model, which can correct them.
@@ -69,6 +73,29 @@ fn validate(schema: &Value, arguments: &Map<String, Value>) -> Result<(), Argume
 /// What breaks the schema, at most five complaints, each with the place it is about.
 /// Fails if the schema itself cannot be used.
 pub(crate) fn schema_errors(schema: &Value, instance: &Value) -> Result<Vec<String>, String> {
+    let compiled = compiled(schema)?;
+    let mut complaints = Vec::new();
+    if let Err(error) = compiled.schemas.validate(instance, compiled.index) {
+        collect(&error, &mut complaints);
+    }
+    complaints.truncate(5);
+    Ok(complaints)
+}
+
+/// A schema that is ready for use.
+struct Compiled {
+    schemas: Schemas,
+    index: SchemaIndex,
+}
+
+/// Compiling a schema takes longer than all else that a call needs, and there are only as
+/// many schemas as tools, so each is compiled once.
+fn compiled(schema: &Value) -> Result<Arc<Compiled>, String> {
+    static KNOWN: LazyLock<Mutex<HashMap<String, Arc<Compiled>>>> = LazyLock::new(Mutex::default);
+    let text = schema.to_string();
+    if let Some(known) = KNOWN.lock().get(&text) {
+        return Ok(Arc::clone(known));
+    }
     // A relative name would be looked for in the working directory, which may be gone.
     const NAME: &str = "urn:magent:tool";
     let mut schemas = Schemas::new();
@@ -77,12 +104,9 @@ pub(crate) fn schema_errors(schema: &Value, instance: &Value) -> Result<Vec<Stri
         .add_resource(NAME, schema.clone())
         .and_then(|()| compiler.compile(NAME, &mut schemas))
         .map_err(|error| format!("the tool's schema is broken: {error}"))?;
-    let mut complaints = Vec::new();
-    if let Err(error) = schemas.validate(instance, index) {
-        collect(&error, &mut complaints);
-    }
-    complaints.truncate(5);
-    Ok(complaints)
+    let compiled = Arc::new(Compiled { schemas, index });
+    KNOWN.lock().insert(text, Arc::clone(&compiled));
+    Ok(compiled)
 }
 
 /// The complaints at the leaves; what is above them only says that there are some.

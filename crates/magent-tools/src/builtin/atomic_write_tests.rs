@@ -106,7 +106,7 @@ fn a_new_file_never_replaces_one_that_appeared() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
     let appear = |path: &Path| {
-        fs::write(&path, "other").unwrap();
+        fs::write(path, "other").unwrap();
         agree(path)
     };
     assert!(matches!(
