@@ -22,7 +22,8 @@ all: build
 
 need-cargo:
 	@command -v $(CARGO) >/dev/null 2>&1 || { \
-	  echo "Magent needs Rust 1.89 or newer; see https://rustup.rs" >&2; exit 1; }
+	  echo "There is no $(CARGO) on the PATH. Magent needs Rust 1.89 or newer; see https://rustup.rs" >&2; \
+	  exit 1; }
 
 build: need-cargo
 	$(CARGO) build --release --locked -p magent-module -p magent-demo-provider

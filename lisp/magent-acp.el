@@ -151,8 +151,19 @@ Callers do not expect an answer before they have returned."
 
 ;;;; From the core
 
+(defun magent-acp--tell-restore-failure (client object)
+  "Warn if OBJECT tells CLIENT that a session cannot be opened again.
+The shell begins a new session then, and does not say why."
+  (when-let* ((failure (map-elt object 'error))
+              (pending (map-elt (map-elt client :pending-requests)
+                                (map-elt object 'id)))
+              (method (map-nested-elt pending '(:request method)))
+              ((member method '("session/load" "session/resume"))))
+    (display-warning 'magent (map-elt failure 'message) :warning)))
+
 (defun magent-acp--route (client message)
   "Hand MESSAGE of the core to whoever in CLIENT waits for it."
+  (magent-acp--tell-restore-failure client (map-elt message :object))
   (acp--route-incoming-message
    :client client
    :message message

@@ -15,6 +15,7 @@
 (require 'magent-error)
 (require 'magent-module)
 
+(defvar agent-shell-session-restore-verbosity)
 (defvar agent-shell-session-strategy)
 (defvar agent-shell-agent-configs)
 (declare-function agent-shell-make-agent-config "ext:agent-shell")
@@ -49,14 +50,17 @@ where it is not installed."
 
 (defun magent-agent-shell--make-client (buffer)
   "Return the client of the shell BUFFER.
-The shell takes its strategy from BUFFER right after this, so it is set
+The shell takes its options from BUFFER right after this, so they are set
 here; a value that is local already, for example from directory variables,
 stays."
   (magent-module-load)
   (with-current-buffer buffer
     (unless (local-variable-p 'agent-shell-session-strategy)
       (setq-local agent-shell-session-strategy
-                  magent-agent-shell-session-strategy)))
+                  magent-agent-shell-session-strategy))
+    (unless (local-variable-p 'agent-shell-session-restore-verbosity)
+      (setq-local agent-shell-session-restore-verbosity
+                  magent-agent-shell-restore-verbosity)))
   (magent-acp-make-client buffer))
 
 ;;;###autoload

@@ -188,7 +188,7 @@ What is no UTF-8 becomes replacement characters: a prompt may quote anything."
       ("tool-call-start" (magent-batch--note "* %s" .title))
       ("tool-call-complete"
        (unless (equal .status "completed")
-         (magent-batch--note "  %s: %s" .status
+         (magent-batch--note "  %s: %s: %s" .title .status
                              (car (split-string (or .output "") "\n")))))
       ("plan-update"
        (dolist (entry .entries)

@@ -178,6 +178,13 @@ written to as well, relative to `user-emacs-directory'; nil keeps none."
   "Events in a session's log that make a snapshot due; nil is never."
   :type '(choice (const :tag "Never" nil) natnum))
 
+(defcustom magent-agent-shell-restore-verbosity 'full
+  "How much of a conversation is shown when it is taken up again.
+The values are those of `agent-shell-session-restore-verbosity': `full' shows
+all of it, `first-last' and `last' the first and last turns, `minimal' only the
+title.  A local value of that option has precedence."
+  :type '(choice (const full) (const first-last) (const last) (const minimal)))
+
 (defcustom magent-agent-shell-session-strategy 'prompt
   "What a new Magent shell begins with.
 When `new' a new session, when `latest' the latest one of the project, when

@@ -16,7 +16,8 @@
 (defconst magent-demo-home (getenv "MAGENT_DEMO_HOME")
   "Folder that everything of the demo lies in.")
 
-(setq package-user-dir (expand-file-name "elpa" magent-demo-home))
+(setq package-user-dir (expand-file-name "elpa" magent-demo-home)
+      package-gnupghome-dir (expand-file-name "gnupg" package-user-dir))
 
 (defun magent-demo--activate ()
   "Make installed packages available; return non-nil if agent-shell is one."

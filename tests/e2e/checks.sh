@@ -61,6 +61,21 @@ prompt 'again [[say Still here.]]'
 check "after an interrupt the next prompt works" shows 'Still here'
 at_rest
 
+prompt '[[slow 60]]'
+check "another slow answer streams" shows 'w3 '
+keys M-x
+keys -l agent-shell-prompt-queue
+keys Enter
+keys -l 'next [[say It was its turn.]]'
+keys Enter
+# Once in the prompt and once in the answer, both after the end of the slow answer.
+turn_came() {
+    holds '(save-excursion (goto-char (point-min)) (and (search-forward "w59" nil t)
+             (search-forward "its turn" nil t) (search-forward "its turn" nil t)))'
+}
+check "a prompt while the agent is busy runs when its turn comes" until_true turn_came
+at_rest
+
 prompt '[[http 401]]'
 check "a refused key is told" shows '401'
 at_rest

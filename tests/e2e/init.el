@@ -32,7 +32,6 @@
 (require 'server)
 
 (setq magent-session-directory (expand-file-name "sessions" magent-e2e-home)
-      agent-shell-session-restore-verbosity 'full
       server-name "magent-e2e"
       server-socket-dir (expand-file-name "socket" magent-e2e-home))
 

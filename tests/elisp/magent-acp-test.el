@@ -137,6 +137,21 @@
          (should (stringp (map-elt err 'message))))
         (answer (ert-fail answer))))))
 
+(ert-deftest magent-acp-why-a-session-cannot-be-opened-is-told ()
+  (magent-acp-test--with-client client
+    (magent-acp-test--open client)
+    (let (warnings)
+      (cl-letf (((symbol-function 'display-warning)
+                 (lambda (_type message &rest _) (push message warnings))))
+        (dolist (method '("session/load" "session/resume" "no/such/method"))
+          (magent-acp-test--ask
+           client `((:method . ,method)
+                    (:params . ((sessionId . "session-none") (mcpServers . [])
+                                (cwd . ,(expand-file-name default-directory))))))))
+      (should (= (length warnings) 2))
+      (dolist (warning warnings)
+        (should (string-search "session-none" warning))))))
+
 (ert-deftest magent-acp-a-request-that-cannot-be-sent-fails-later-too ()
   (magent-acp-test--with-client client
     (let ((magent-default-effort 'huge))

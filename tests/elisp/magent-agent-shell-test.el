@@ -11,6 +11,7 @@
 
 (defvar agent-shell--state)
 (defvar agent-shell-agent-configs)
+(defvar agent-shell-session-restore-verbosity)
 (defvar agent-shell-session-strategy)
 
 (defun magent-agent-shell-test--need ()
@@ -85,6 +86,16 @@
     (should (eq (magent-agent-shell-test--strategy) 'latest))
     (should (eq (magent-agent-shell-test--strategy 'new) 'new))
     (should (eq agent-shell-session-strategy 'prompt))))
+
+(ert-deftest magent-agent-shell-a-conversation-is-shown-when-it-is-taken-up ()
+  (magent-agent-shell-test--need)
+  (let ((agent-shell-session-restore-verbosity 'minimal))
+    (with-temp-buffer
+      (setq-local agent-shell--state (list (cons :outgoing-request-decorator nil)))
+      (let ((client (magent-agent-shell--make-client (current-buffer))))
+        (delete-process (map-elt client :process)))
+      (should (eq agent-shell-session-restore-verbosity 'full)))
+    (should (eq agent-shell-session-restore-verbosity 'minimal))))
 
 ;;;; Context
 

@@ -12,7 +12,8 @@
 
 (defconst magent-config-test--lisp-only
   '(magent-default-model magent-ca-bundle magent-session-directory
-    magent-agent-shell-session-strategy magent-enable-logging magent-log-level
+    magent-agent-shell-session-strategy magent-agent-shell-restore-verbosity
+    magent-enable-logging magent-log-level
     magent-log-buffer-name)
   "Options that reach the core in another way, or that only Lisp looks at.")
 

@@ -7,7 +7,13 @@ use magent_runtime::{AuthorityRow, SessionOptions};
 use magent_types::{ApprovalPolicy, SessionId};
 
 /// The commands, in the order in which they are offered.
-const COMMANDS: [(&str, &str); 1] = [("authority", "Show what the agent may do here, and why")];
+///
+/// There is never only one: shells that complete after a slash would put it into every
+/// path that is typed.
+const COMMANDS: [(&str, &str); 2] = [
+    ("authority", "Show what the agent may do here, and why"),
+    ("help", "Show what can be done in this conversation"),
+];
 
 /// The list for the client's completion.
 pub(crate) fn available() -> SessionUpdate {
@@ -27,6 +33,23 @@ pub(crate) fn command_of(words: &str) -> Option<&'static str> {
         .iter()
         .map(|(known, _)| *known)
         .find(|known| *known == name)
+}
+
+/// The text of `/help`, as Markdown.
+pub(crate) fn help() -> String {
+    let mut text = String::from(
+        "Say what you want to have done, in this project; what may change or run something \
+         is asked for first. Commands are answered without a model:\n\n",
+    );
+    for (name, description) in COMMANDS {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "- `/{name}`: {description}.");
+    }
+    text.push_str(
+        "\nThe model and the agent (`build` changes things, `plan` only reads) are options of \
+         the session; rules of your own are in `magent-permission-rules`.",
+    );
+    text
 }
 
 /// The report of `/authority`, as Markdown.
@@ -75,10 +98,25 @@ pub(crate) fn authority_report(
 mod tests {
     use super::*;
 
+    /// A shell completes what all candidates have in common.
+    #[test]
+    fn commands_have_no_common_beginning() {
+        let (first, _) = COMMANDS[0];
+        assert!(
+            COMMANDS
+                .iter()
+                .any(|(name, _)| name.chars().next() != first.chars().next())
+        );
+        for (name, _) in COMMANDS {
+            assert!(help().contains(&format!("`/{name}`")));
+        }
+    }
+
     #[test]
     fn only_known_commands_are_commands() {
         assert_eq!(command_of("/authority"), Some("authority"));
         assert_eq!(command_of("/authority now\nplease"), Some("authority"));
+        assert_eq!(command_of("/help"), Some("help"));
         assert_eq!(command_of("/unknown text"), None);
         assert_eq!(command_of("/"), None);
         assert_eq!(command_of("say /authority"), None);

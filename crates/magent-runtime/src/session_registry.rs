@@ -329,7 +329,8 @@ fn listing(summary: magent_ledger::SessionSummary, scope: Scope, here: bool) -> 
         title = Some(format!("(cannot be read) {}", summary.id));
     } else if let (Some(holder), false) = (summary.holder, here) {
         let name = title.unwrap_or_else(|| summary.id.to_string());
-        title = Some(format!("{name} (in use by {holder})"));
+        // Lists are narrow, so what matters comes first.
+        title = Some(format!("(in use by {holder}) {name}"));
     }
     SessionListing {
         id: summary.id,

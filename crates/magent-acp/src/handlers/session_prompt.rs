@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{Error, PromptRequest, PromptResponse, StopReason};
-use magent_runtime::{ApprovalMode, SubmitRequest, ToolSelection};
+use magent_runtime::{ApprovalMode, RuntimeError, SubmitRequest, ToolSelection};
 use magent_types::{
     Failure, FailureKind, ItemId, SessionId, SubmissionId, TurnOutcome, TurnStatusKind,
 };
@@ -111,20 +111,25 @@ fn prompt_answer(outcome: &TurnOutcome) -> Result<Value, Error> {
 fn run_command(
     connection: &Arc<Connection>,
     session: &SessionId,
-    _command: &str,
+    command: &str,
 ) -> Result<Value, Error> {
-    let runtime = &connection.runtime;
-    let failed = |error| runtime_error(&error);
-    let rows = runtime
-        .authority(session, &connection.config())
-        .map_err(failed)?;
-    let options = runtime.options(session).map_err(failed)?;
+    let text = match command {
+        "help" => commands::help(),
+        _ => authority(connection, session).map_err(|error| runtime_error(&error))?,
+    };
     connection.sender.text(TextPiece {
         session: session.as_str().to_owned(),
         target: TextTarget::Message(ItemId::fresh().as_str().to_owned()),
-        text: commands::authority_report(session, &options, &rows),
+        text,
     });
     write(&PromptResponse::new(StopReason::EndTurn))
+}
+
+fn authority(connection: &Connection, session: &SessionId) -> Result<String, RuntimeError> {
+    let runtime = &connection.runtime;
+    let rows = runtime.authority(session, &connection.config())?;
+    let options = runtime.options(session)?;
+    Ok(commands::authority_report(session, &options, &rows))
 }
 
 pub(crate) fn session_cancel(connection: &Arc<Connection>, params: &Value) {
