@@ -199,6 +199,13 @@ What is no UTF-8 becomes replacement characters: a prompt may quote anything."
                                .step))))
       ("notice" (magent-batch--note "! %s" .text)))))
 
+(defun magent-batch--visible (text)
+  "Return TEXT with its control characters spelled out.
+A terminal would obey them, and show something else than what is asked about."
+  (replace-regexp-in-string "[\0-\10\13-\37\177]"
+                            (lambda (match) (text-char-description (aref match 0)))
+                            text t t))
+
 (defun magent-batch--show-diffs (event)
   "Show the changes that the question EVENT, an alist, is about."
   (dolist (diff (alist-get 'diffs event))
@@ -209,14 +216,23 @@ What is no UTF-8 becomes replacement characters: a prompt may quote anything."
           (let ((lines (split-string (string-remove-suffix "\n" (cdr side)) "\n")))
             (dolist (line (seq-take lines 12))
               (magent-batch--note "%s %s" (car side)
-                                  (truncate-string-to-width line 160 nil nil t)))
+                                  (magent-batch--visible
+                                   (truncate-string-to-width line 160 nil nil t))))
             (when (> (length lines) 12)
               (magent-batch--note "%s (%d more lines)" (car side)
                                   (- (length lines) 12)))))))))
 
+(defun magent-batch--show-command (event)
+  "Show the command that the question EVENT, an alist, is about.
+The title of a call tells only where a long one begins."
+  (let-alist event
+    (when (and .input.command (not (equal .input.command .title)))
+      (magent-batch--note "%s" (magent-batch--visible .input.command)))))
+
 (defun magent-batch--ask (event)
   "Ask on the terminal whether the call in EVENT, an alist, may run."
   (magent-batch--show-diffs event)
+  (magent-batch--show-command event)
   (let-alist event
     (let ((answer (condition-case nil
                       (read-from-minibuffer
