@@ -106,16 +106,22 @@ impl Connection {
             Err(answer) => return self.sender.message(answer),
         };
         let number = self.received.fetch_add(1, Ordering::AcqRel) + 1;
-        // A cancel takes effect at once, also on prompts that wait to be handled.
-        if let Some(session) = methods::cancelled_session(&message) {
-            self.cancelled.lock().insert(session.clone(), number);
-            // Nor must a turn that runs wait for a message before it that takes long.
-            if self.check_bound(session.as_str()).is_ok() {
-                self.runtime.cancel_session(&session);
-            }
+        if let Incoming::Notification { method, params } = &message {
+            return methods::notify(self, number, method, params);
         }
         // The worker ends with the connection.
         let _ = self.inbox.send(Received::Message(number, message));
+    }
+
+    /// Cancels what a session has been asked for before the message of this number.  It
+    /// takes effect at once: on the turns that run or are queued, and, once they are
+    /// handled, on prompts that wait behind a message that takes long.
+    pub(crate) fn cancel(&self, session: &str, number: u64) {
+        let id = SessionId::new(session);
+        self.cancelled.lock().insert(id, number);
+        if let Ok(id) = self.check_bound(session) {
+            self.runtime.cancel_session(&id);
+        }
     }
 
     /// Whether the session was cancelled after the given message came in.
@@ -267,9 +273,8 @@ async fn work(connection: Weak<Connection>, mut inbox: mpsc::UnboundedReceiver<R
                     Handled::Later => {}
                 }
             }
-            Incoming::Notification { method, params } => {
-                methods::notify(&connection, &method, &params);
-            }
+            // They are handled as they come in.
+            Incoming::Notification { .. } => {}
             Incoming::Response { id, result } => connection.answered(&id, result),
         }
     }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{Error, ErrorCode};
-use magent_types::SessionId;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -11,7 +10,6 @@ use crate::connection::Connection;
 use crate::error::bad_params;
 use crate::handlers;
 use crate::outgoing::Outgoing;
-use crate::rpc::Incoming;
 
 /// What became of a request.
 pub(crate) enum Handled {
@@ -60,21 +58,10 @@ fn opened(result: Result<(Value, Vec<Outgoing>), Error>) -> Handled {
     }
 }
 
-/// Handles a notification; unknown ones are ignored, as JSON-RPC wants it.
-pub(crate) fn notify(connection: &Arc<Connection>, method: &str, params: &Value) {
+/// Handles a notification at once; unknown ones are ignored, as JSON-RPC wants it.
+pub(crate) fn notify(connection: &Connection, number: u64, method: &str, params: &Value) {
     if method == "session/cancel" {
-        handlers::session_cancel(connection, params);
-    }
-}
-
-/// The session that a message cancels.
-pub(crate) fn cancelled_session(message: &Incoming) -> Option<SessionId> {
-    match message {
-        Incoming::Notification { method, params } if method == "session/cancel" => {
-            let session = params.get("sessionId")?.as_str()?;
-            Some(SessionId::new(session))
-        }
-        _ => None,
+        handlers::session_cancel(connection, number, params);
     }
 }
 

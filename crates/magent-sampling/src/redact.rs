@@ -67,7 +67,8 @@ impl Redactor {
 /// Removes a request's secrets from an answer that comes in pieces, which may cut a
 /// secret in two.
 pub(crate) struct StreamRedactor {
-    redactor: Redactor,
+    /// For texts that are whole.
+    pub(crate) redactor: Redactor,
     /// The kind of text that the held piece belongs to.
     held_is_reasoning: bool,
     /// The end of the text so far, if it may be the beginning of a secret.

@@ -132,9 +132,8 @@ fn authority(connection: &Connection, session: &SessionId) -> Result<String, Run
     Ok(commands::authority_report(session, &options, &rows))
 }
 
-pub(crate) fn session_cancel(connection: &Arc<Connection>, params: &Value) {
-    let session = params.get("sessionId").and_then(Value::as_str);
-    if let Some(Ok(id)) = session.map(|session| connection.check_bound(session)) {
-        connection.runtime.cancel_session(&id);
+pub(crate) fn session_cancel(connection: &Connection, number: u64, params: &Value) {
+    if let Some(session) = params.get("sessionId").and_then(Value::as_str) {
+        connection.cancel(session, number);
     }
 }

@@ -52,12 +52,10 @@ impl Sampler for HttpSampler {
                 route.backend
             ))
         })?;
-        let redactor = Redactor::for_route(route);
         let attempt = Attempt {
             route,
             codec,
-            answer: StreamRedactor::new(redactor.clone()),
-            redactor,
+            answer: StreamRedactor::new(Redactor::for_route(route)),
             inactivity: limits.inactivity,
             events,
         };
@@ -74,7 +72,6 @@ impl Sampler for HttpSampler {
 struct Attempt<'a> {
     route: &'a Route,
     codec: &'a dyn Codec,
-    redactor: Redactor,
     /// What the answer passes through.
     answer: StreamRedactor,
     inactivity: Option<Duration>,
@@ -252,7 +249,7 @@ impl Attempt<'_> {
         let headers = response.headers().clone();
         let body = self.read(response, ERROR_BODY_LIMIT).await;
         let body = body.unwrap_or_default();
-        ProviderError::Http(http_failure(status, &headers, &body, &self.redactor))
+        ProviderError::Http(http_failure(status, &headers, &body, &self.answer.redactor))
     }
 
     async fn read(
@@ -287,19 +284,19 @@ impl Attempt<'_> {
         }
         ProviderError::Unreachable {
             host,
-            problem: self.redactor.clean(&innermost(error)),
+            problem: self.answer.redactor.clean(&innermost(error)),
         }
     }
 
     fn clean(&self, error: ProviderError) -> ProviderError {
         match error {
             ProviderError::Reported { message, code } => ProviderError::Reported {
-                message: self.redactor.clean(&message),
-                code: code.map(|code| self.redactor.clean(&code)),
+                message: self.answer.redactor.clean(&message),
+                code: code.map(|code| self.answer.redactor.clean(&code)),
             },
             ProviderError::Protocol { host, problem } => ProviderError::Protocol {
                 host,
-                problem: self.redactor.clean(&problem),
+                problem: self.answer.redactor.clean(&problem),
             },
             other => other,
         }
