@@ -46,7 +46,7 @@ pub(crate) fn help() -> String {
         let _ = writeln!(text, "- `/{name}`: {description}.");
     }
     text.push_str(
-        "\nThe model and the agent (`build` changes things, `plan` only reads) are options of \
+        "\nThe model and the agent (`build` carries tasks out, `plan` explores) are options of \
          the session; rules of your own are in `magent-permission-rules`.",
     );
     text

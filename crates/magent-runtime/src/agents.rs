@@ -39,7 +39,7 @@ pub fn builtin_agents() -> AgentRegistry {
         ),
         agent(
             "plan",
-            "Explores and plans; changes nothing but files in .magent/plan.",
+            "Explores and plans; edits nothing but files in .magent/plan.",
             plan_rules(),
         ),
     ])
