@@ -15,8 +15,10 @@
 ;;; Code:
 
 (require 'cl-lib)
+(require 'magent)
 (require 'magent-config)
 (require 'magent-runtime-api)
+(require 'magent-terminal)
 
 (declare-function magent-core-acp-stdio "ext:magent-module" (config))
 (declare-function magent-core-queue-watch-interrupts "ext:magent-module" ())
@@ -25,6 +27,7 @@
   "Usage: magent exec [OPTION...] PROMPT
        magent acp
        magent help
+       magent version
 
 exec runs one turn and prints the answer.  PROMPT \"-\" is read from standard input.
   --cwd DIR          project directory (default: the current one)
@@ -34,6 +37,7 @@ exec runs one turn and prints the answer.  PROMPT \"-\" is read from standard in
                      always, or rules such as bash=allow,edit:docs/**=allow
                      (default: ask on a terminal, otherwise never)
   --json             print every event as one line of JSON
+A question is answered with y, n or a; Ctrl-C, or the end of the input, cancels the turn.
 Exit status: 0 answered, 1 failed, 2 wrong use or setup, 130 cancelled.
 
 acp serves an ACP client on standard input and output until its input ends.
@@ -44,19 +48,11 @@ and set options.  MAGENT_ELPA names a directory with packages, such as gptel.
 "
   "What `magent help' prints.")
 
-;;;; Output
-
-(defun magent-batch--out (text)
-  "Print TEXT to standard output."
-  (princ text))
-
-(defun magent-batch--err (format &rest args)
-  "Print a line made of FORMAT and ARGS to standard error."
-  (princ (concat (apply #'format format args) "\n") #'external-debugging-output))
+;;;; Failing
 
 (defun magent-batch--fail (format &rest args)
   "Print a line made of FORMAT and ARGS and end with status 2."
-  (magent-batch--err "magent: %s" (apply #'format format args))
+  (magent-terminal-err "magent: %s" (apply #'format format args))
   (kill-emacs 2))
 
 ;;;; Setup
@@ -165,93 +161,23 @@ What is no UTF-8 becomes replacement characters: a prompt may quote anything."
   "Return non-nil if somebody can answer questions."
   (equal (getenv "MAGENT_TTY") "1"))
 
-(defvar magent-batch--plain-state nil
-  "What was printed last: nil, the symbol text, or the symbol note.")
-
-(defun magent-batch--note (format &rest args)
-  "Tell something about the turn, made of FORMAT and ARGS, on standard error."
-  (when (eq magent-batch--plain-state 'text)
-    (magent-batch--out "\n"))
-  (setq magent-batch--plain-state 'note)
-  (apply #'magent-batch--err format args))
-
-(defun magent-batch--plain (event)
-  "Show EVENT, an alist, to a person."
-  (let-alist event
-    (pcase .type
-      ("assistant-delta"
-       (setq magent-batch--plain-state 'text)
-       (magent-batch--out .text))
-      ("assistant-complete"
-       (magent-batch--out "\n")
-       (setq magent-batch--plain-state nil))
-      ("tool-call-start" (magent-batch--note "* %s" .title))
-      ("tool-call-complete"
-       (unless (equal .status "completed")
-         (magent-batch--note "  %s: %s: %s" .title .status
-                             (car (split-string (or .output "") "\n")))))
-      ("plan-update"
-       (dolist (entry .entries)
-         (let-alist entry
-           (magent-batch--note "  [%s] %s"
-                               (pcase .status ("completed" "x") ("in_progress" ">")
-                                      (_ " "))
-                               .step))))
-      ("notice" (magent-batch--note "! %s" .text)))))
-
-(defun magent-batch--visible (text)
-  "Return TEXT with its control characters spelled out.
-A terminal would obey them, and show something else than what is asked about."
-  (replace-regexp-in-string "[\0-\10\13-\37\177]"
-                            (lambda (match) (text-char-description (aref match 0)))
-                            text t t))
-
-(defun magent-batch--show-diffs (event)
-  "Show the changes that the question EVENT, an alist, is about."
-  (dolist (diff (alist-get 'diffs event))
-    (let-alist diff
-      (magent-batch--note "--- %s" .path)
-      (dolist (side `(("-" . ,.old) ("+" . ,.new)))
-        (when (cdr side)
-          (let ((lines (split-string (string-remove-suffix "\n" (cdr side)) "\n")))
-            (dolist (line (seq-take lines 12))
-              (magent-batch--note "%s %s" (car side)
-                                  (magent-batch--visible
-                                   (truncate-string-to-width line 160 nil nil t))))
-            (when (> (length lines) 12)
-              (magent-batch--note "%s (%d more lines)" (car side)
-                                  (- (length lines) 12)))))))))
-
-(defun magent-batch--show-command (event)
-  "Show the command that the question EVENT, an alist, is about.
-The title of a call tells only where a long one begins."
-  (let-alist event
-    (when (and .input.command (not (equal .input.command .title)))
-      (magent-batch--note "%s" (magent-batch--visible .input.command)))))
-
-(defun magent-batch--ask (event)
-  "Ask on the terminal whether the call in EVENT, an alist, may run."
-  (magent-batch--show-diffs event)
-  (magent-batch--show-command event)
-  (let-alist event
-    (let ((answer (condition-case nil
-                      (read-from-minibuffer
-                       (format "? %s: %s  [y]es, [n]o, [a]lways: " .name .title))
-                    (error "n"))))
-      (magent-runtime-answer .approval-id
-                             (pcase (downcase (string-trim answer))
-                               ((or "y" "yes") 'allow-once)
-                               ((or "a" "always") 'allow-session)
-                               (_ 'deny-once))))))
-
 (defvar magent-batch--session nil
   "Id of the session whose turn runs.")
 
+(defvar magent-batch--cancelling nil
+  "Non-nil once the turn was cancelled.")
+
+(defun magent-batch--interrupt ()
+  "Cancel the turn, whose end ends Emacs; end Emacs at once the second time."
+  (when (or magent-batch--cancelling (null magent-batch--session))
+    (kill-emacs 130))
+  (setq magent-batch--cancelling t)
+  (magent-terminal-err "\nCancelling; interrupt again to end at once")
+  (magent-runtime-cancel magent-batch--session))
+
 (cl-defmethod magent-core-handle ((_kind (eql 'interrupted)) _args)
-  "Cancel the turn; its end ends Emacs."
-  (if magent-batch--session
-      (magent-runtime-cancel magent-batch--session)
-    (kill-emacs 130)))
+  "Cancel the turn."
+  (magent-batch--interrupt))
 
 (defun magent-batch--exec (args)
   "Run one turn as ARGS say and end Emacs with its outcome."
@@ -270,6 +196,7 @@ The title of a call tells only where a long one begins."
       (magent-batch--fail "There is no directory %s" directory))
     (magent-batch--setup)
     (magent-core-queue-watch-interrupts)
+    (setq magent-terminal-end-of-input-function #'magent-batch--interrupt)
     (let ((id (alist-get 'session-id
                          (magent-batch--await
                           (lambda (callback)
@@ -290,10 +217,11 @@ The title of a call tells only where a long one begins."
 (defun magent-batch--observe (event options)
   "Show EVENT as OPTIONS say; return it if it is the end of the turn."
   (if (plist-get options :json)
-      (magent-batch--out (concat magent-runtime-report-json "\n"))
-    (magent-batch--plain event))
-  (when (equal (alist-get 'type event) "approval-requested")
-    (magent-batch--ask event))
+      (magent-terminal-out (concat magent-runtime-report-json "\n"))
+    (magent-terminal-show event))
+  (pcase (alist-get 'type event)
+    ("approval-requested" (magent-terminal-ask event))
+    ("approval-resolved" (magent-terminal-settled event)))
   (and (member (alist-get 'type event)
                '("turn-complete" "turn-failed" "turn-cancelled"))
        event))
@@ -303,7 +231,7 @@ The title of a call tells only where a long one begins."
 OPTIONS are those of the command."
   (let-alist outcome
     (when (and .error (not (plist-get options :json)))
-      (magent-batch--note "magent: %s%s" .error.message
+      (magent-terminal-note "magent: %s%s" .error.message
                           (if .error.hint (concat " " .error.hint) "")))
     (pcase .status ("completed" 0) ("cancelled" 130) (_ 1))))
 
@@ -343,11 +271,13 @@ OPTIONS are those of the command."
   "Run the command that ARGS begin with."
   (pcase (pop args)
     ((and (or "exec" "acp") (guard (member (car args) '("--help" "-h"))))
-     (magent-batch--out magent-batch--usage))
+     (magent-terminal-out magent-batch--usage))
     ("exec" (magent-batch--exec args))
     ("acp" (magent-batch--acp args))
-    ((or "help" "--help" "-h") (magent-batch--out magent-batch--usage))
-    ('nil (magent-batch--err "%s" magent-batch--usage) (kill-emacs 2))
+    ((or "version" "--version")
+     (magent-terminal-out (format "Magent %s\n" magent-version)))
+    ((or "help" "--help" "-h") (magent-terminal-out magent-batch--usage))
+    ('nil (magent-terminal-err "%s" magent-batch--usage) (kill-emacs 2))
     (command (magent-batch--fail "There is no command %s; see magent help" command))))
 
 (provide 'magent-batch)

@@ -251,7 +251,7 @@ fn approval_rules(text: &str) -> Result<PermissionRules, Failure> {
         .map(|entry| {
             let wrong = || {
                 bad_argument(format!(
-                    "the approval {entry:?} is none of never, always, KEY=allow|deny, \
+                    "the approval {entry:?} is none of ask, never, always, KEY=allow|deny, \
                      KEY:PATTERN=allow|deny"
                 ))
             };

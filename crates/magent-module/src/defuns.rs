@@ -17,13 +17,14 @@ use crate::errors::{bad_argument, failed, guarded};
 use crate::outbox::Event;
 use crate::process;
 use crate::stdio;
+use crate::terminal;
 use crate::text::Text;
 
 emacs::use_symbols!(nil t acp notice host reply report log stdio_closed interrupted);
 emacs::use_functions!(list);
 
 /// What Lisp and module must agree on; changes with every change of this file.
-const ABI: &str = concat!(env!("CARGO_PKG_VERSION"), "+3");
+const ABI: &str = concat!(env!("CARGO_PKG_VERSION"), "+4");
 
 /// Return the version of the interface, a string.
 ///
@@ -281,7 +282,7 @@ fn queue_busy_p(env: &Env, session: Text) -> Result<bool> {
 
 /// Report an interrupt from the terminal as an event, for batch Emacs.
 ///
-/// Emacs without a window ends at once otherwise.  A second interrupt ends it still.
+/// Emacs without a window ends at once otherwise.  A third interrupt ends it still.
 #[defun]
 fn queue_watch_interrupts(env: &Env) -> Result<()> {
     guarded(env, || {
@@ -292,6 +293,16 @@ fn queue_watch_interrupts(env: &Env) -> Result<()> {
         }));
         Ok(())
     })
+}
+
+/// Read a line from the terminal, for batch Emacs, and return a request number.
+///
+/// What was typed before is thrown away: it cannot be meant as an answer to a question
+/// that was not there.  The reply has line, a string without its end, or null when the
+/// input has ended.
+#[defun]
+fn queue_read_line(env: &Env) -> Result<i64> {
+    guarded(env, || Ok(terminal::read_line(core()?)? as i64))
 }
 
 /// Answer the question APPROVAL with DECISION.

@@ -15,6 +15,7 @@ mod outbox;
 mod process;
 mod reports;
 mod stdio;
+mod terminal;
 mod text;
 
 use emacs::{Env, Result};

@@ -5,6 +5,7 @@ use std::os::fd::{FromRawFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use magent_types::{Failure, FailureKind};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Batch Emacs dies of a write to a pipe that nobody reads; interactive Emacs ignores the
@@ -44,8 +45,31 @@ pub(crate) fn block_signals() {
     }
 }
 
-/// Calls `interrupted` at the first interrupt; the next one ends the process, with
-/// Emacs's own way to end at a signal.
+/// Starts a thread for work that may wait for the outside as long as it likes.
+pub(crate) fn start_thread(
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> Result<std::thread::JoinHandle<()>, Failure> {
+    let work = move || {
+        block_signals();
+        work();
+    };
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(work)
+        .map_err(|error| {
+            let message = format!("A thread cannot be started: {error}.");
+            Failure::new(FailureKind::Internal, "threads", message)
+        })
+}
+
+/// How many interrupts are left to Lisp; the next one ends the process whatever it does.
+const INTERRUPTS_FOR_LISP: usize = 2;
+/// The status that shells give to a command that an interrupt ended.
+const INTERRUPTED_STATUS: libc::c_int = 130;
+
+/// Calls `interrupted` at every interrupt, until somebody must want the process to end
+/// and Lisp is in no state to do it.
 pub(crate) async fn watch_interrupts(interrupted: impl Fn() + Send) {
     // The handler that is there would be called as well, and Emacs's ends the process.
     // SAFETY: `signal` is called with a valid signal number and a constant.
@@ -59,13 +83,16 @@ pub(crate) async fn watch_interrupts(interrupted: impl Fn() + Send) {
         }
         return;
     };
-    if interrupts.recv().await.is_some() {
+    for _ in 0..INTERRUPTS_FOR_LISP {
+        if interrupts.recv().await.is_none() {
+            return;
+        }
         interrupted();
     }
     if interrupts.recv().await.is_some() {
-        // SAFETY: `kill` and `getpid` touch no memory.
+        // SAFETY: The call does not return, and nothing of this process runs after it.
         unsafe {
-            libc::kill(libc::getpid(), libc::SIGTERM);
+            libc::_exit(INTERRUPTED_STATUS);
         }
     }
 }

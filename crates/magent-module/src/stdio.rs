@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use magent_acp::{LineSink, Pace};
 use magent_runtime::RuntimeConfig;
-use magent_types::{Failure, FailureKind};
+use magent_types::Failure;
 use parking_lot::Mutex;
 
 use crate::core::{Core, outbox};
 use crate::outbox::Event;
-use crate::process::take_descriptor;
+use crate::process::{start_thread, take_descriptor};
 
 /// Programs draw on their own; they get frames as often as a quick screen.
 const FRAME: Duration = Duration::from_millis(40);
@@ -40,7 +40,7 @@ impl LineSink for OutputSink {
 pub(crate) fn serve(core: &'static Core, config: Arc<RuntimeConfig>) -> Result<u64, Failure> {
     let (input, mut out) = streams();
     let (sender, lines) = mpsc::channel::<Vec<String>>();
-    let writer = spawn("magent-stdout", move || {
+    let writer = start_thread("magent-stdout", move || {
         for batch in lines {
             let mut text = batch.join("\n");
             text.push('\n');
@@ -56,7 +56,7 @@ pub(crate) fn serve(core: &'static Core, config: Arc<RuntimeConfig>) -> Result<u
     })?;
     let id = core.fresh();
     let connection = core.open(id, config, Arc::new(OutputSink(Mutex::new(sender))));
-    spawn("magent-stdin", move || {
+    start_thread("magent-stdin", move || {
         for line in input.split(b'\n') {
             let Ok(line) = line else { break };
             connection.receive(&String::from_utf8_lossy(&line));
@@ -93,21 +93,4 @@ fn streams() -> (Box<dyn BufRead + Send>, Box<dyn Write + Send>) {
             Box::new(std::io::stdout()),
         ),
     }
-}
-
-fn spawn(
-    name: &str,
-    work: impl FnOnce() + Send + 'static,
-) -> Result<std::thread::JoinHandle<()>, Failure> {
-    let work = move || {
-        crate::process::block_signals();
-        work();
-    };
-    std::thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(work)
-        .map_err(|error| {
-            let message = format!("A thread cannot be started: {error}.");
-            Failure::new(FailureKind::Internal, "threads", message)
-        })
 }

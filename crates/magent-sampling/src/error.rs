@@ -15,6 +15,8 @@ pub struct HttpFailure {
     pub code: Option<String>,
     /// When the provider wants to be asked again.
     pub retry_after: Option<Duration>,
+    /// Whether the request carried a key.
+    pub had_key: bool,
 }
 
 /// A failed request.  No variant carries a key, a header or a URL's query.
@@ -114,7 +116,7 @@ impl ProviderError {
                 )
             }
             Self::Truncated { .. } => failure("stream-truncated", sentence(&self.to_string()))
-                .with_hint("What was shown is kept; send the prompt again to go on."),
+                .with_hint("Send the prompt again to go on; nothing that was shown is lost."),
             Self::Silent { .. } => failure("timeout", sentence(&self.to_string()))
                 .with_hint("The limit is magent-request-timeout; local models may need more."),
             Self::Protocol { .. } => failure("protocol", sentence(&self.to_string()))
@@ -140,9 +142,15 @@ fn http_failure(http: &HttpFailure, backend: &str, model: &str) -> Failure {
                  the URL of backend {backend}."
             ),
         ),
-        401 | 403 => (
+        401 | 403 if http.had_key => (
             "unauthorized",
             format!("Check the API key of backend {backend}."),
+        ),
+        401 | 403 => (
+            "unauthorized",
+            format!(
+                "No API key was found for backend {backend}: look at the :key of its definition."
+            ),
         ),
         404 => (
             "not-found",

@@ -92,6 +92,19 @@ impl Route {
         }
     }
 
+    /// Whether requests carry a key, as far as can be told from the names of headers and
+    /// of what the URL asks.
+    pub fn has_key(&self) -> bool {
+        const HEADERS: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
+        let url = self.url.reveal();
+        self.headers
+            .iter()
+            .any(|(name, _)| HEADERS.contains(&name.to_ascii_lowercase().as_str()))
+            || url
+                .split_once('?')
+                .is_some_and(|(_, query)| query.split('&').any(|pair| pair.starts_with("key=")))
+    }
+
     /// Whether the model is known to take tools.  Registries often do not say, so only
     /// a list of capabilities that names none of them is a no.
     pub fn takes_tools(&self) -> bool {

@@ -35,12 +35,14 @@ const LAYERS: &[&[&str]] = &[
         "magent-skill-manager",
         "magent-skills",
     ],
-    // The client of ACP inside Emacs.
-    &["magent-acp"],
+    // The client of ACP inside Emacs, and a turn on a terminal.
+    &["magent-acp", "magent-terminal"],
     // The configuration of agent-shell.
     &["magent-agent-shell"],
-    // The entries: the package, and bin/magent.
-    &["magent", "magent-batch"],
+    // The entry of the package.
+    &["magent"],
+    // The entry of bin/magent.
+    &["magent-batch"],
 ];
 
 const FOLDER: &str = "lisp/";

@@ -249,7 +249,13 @@ impl Attempt<'_> {
         let headers = response.headers().clone();
         let body = self.read(response, ERROR_BODY_LIMIT).await;
         let body = body.unwrap_or_default();
-        ProviderError::Http(http_failure(status, &headers, &body, &self.answer.redactor))
+        ProviderError::Http(http_failure(
+            status,
+            &headers,
+            &body,
+            &self.answer.redactor,
+            self.route.has_key(),
+        ))
     }
 
     async fn read(

@@ -44,6 +44,7 @@ pub(super) fn http_failure(
     headers: &HeaderMap,
     body: &[u8],
     redactor: &Redactor,
+    had_key: bool,
 ) -> HttpFailure {
     let text = String::from_utf8_lossy(body);
     let (message, code) = match serde_json::from_str::<Value>(&text) {
@@ -62,6 +63,7 @@ pub(super) fn http_failure(
         message: clip(&redactor.clean(&message)),
         code: code.map(|code| clip(&redactor.clean(&code))),
         retry_after: retry_after(headers),
+        had_key,
     }
 }
 

@@ -182,6 +182,22 @@ async fn refusals_are_told_with_status_message_and_hint_and_without_the_key() {
     }
 }
 
+/// Without a key there is none to check.
+#[tokio::test]
+async fn a_refusal_without_a_key_says_that_none_was_found() {
+    let server = ScriptedServer::start([Reply::json(401, &json!({"error": "no"}))]).await;
+    let mut keyless = route(&server.url());
+    keyless.headers.clear();
+    let cancel = CancellationToken::new();
+    let (_, result) = sample(&keyless, Duration::from_secs(5), &cancel).await;
+    let failure = result.unwrap_err().to_failure("Mock", "m");
+    let hint = failure.hint.unwrap();
+    assert!(
+        hint.contains("No API key was found for backend Mock"),
+        "{hint}"
+    );
+}
+
 #[tokio::test]
 async fn an_error_in_the_stream_loses_the_key_it_echoes() {
     let stream = ChatStream::new()

@@ -1,0 +1,192 @@
+;;; magent-terminal.el --- A turn on a terminal  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The Magent contributors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; How `magent exec' shows a turn to a person, and puts permission questions.  The answer
+;; goes to standard output, everything else to standard error.  Questions are put one at a
+;; time, and nothing waits for the answers: a turn can be cancelled while one is open.
+
+;;; Code:
+
+(require 'magent-runtime-api)
+
+(declare-function magent-core-queue-read-line "ext:magent-module" ())
+
+;;;; Output
+
+(defun magent-terminal-out (text)
+  "Print TEXT to standard output."
+  (princ text))
+
+(defun magent-terminal-err (format &rest args)
+  "Print a line made of FORMAT and ARGS to standard error."
+  (princ (concat (apply #'format format args) "\n") #'external-debugging-output))
+
+(defvar magent-terminal--state nil
+  "What was printed last: nil, the symbol text, or the symbol note.")
+
+(defun magent-terminal-note (format &rest args)
+  "Tell something about the turn, made of FORMAT and ARGS, on standard error."
+  (when (eq magent-terminal--state 'text)
+    (magent-terminal-out "\n"))
+  (setq magent-terminal--state 'note)
+  (apply #'magent-terminal-err format args))
+
+(defun magent-terminal--visible (text)
+  "Return TEXT with its control characters spelled out.
+A terminal would obey them, and show something else than what is asked about."
+  (replace-regexp-in-string "[\0-\10\13-\37\177]"
+                            (lambda (match) (text-char-description (aref match 0)))
+                            text t t))
+
+;;;; Events
+
+(defvar magent-terminal--refused nil
+  "Ids of the calls that were refused here.")
+
+(defun magent-terminal-show (event)
+  "Show EVENT, an alist, to a person."
+  (let-alist event
+    (pcase .type
+      ("assistant-delta"
+       (setq magent-terminal--state 'text)
+       (magent-terminal-out .text))
+      ("assistant-complete"
+       (magent-terminal-out "\n")
+       (setq magent-terminal--state nil))
+      ("tool-call-start"
+       (magent-terminal-note "* %s" (magent-terminal--visible .title)))
+      ("tool-call-complete" (magent-terminal--show-end event))
+      ("plan-update"
+       (dolist (entry .entries)
+         (let-alist entry
+           (magent-terminal-note "  [%s] %s"
+                                 (pcase .status ("completed" "x") ("in_progress" ">")
+                                        (_ " "))
+                                 .step))))
+      ("notice" (magent-terminal-note "! %s" .text)))))
+
+(defun magent-terminal--show-end (event)
+  "Show how the call in EVENT, an alist, ended, unless it went well."
+  (let-alist event
+    (cond ((equal .status "completed"))
+          ;; The output is what the model is told; who has said no knows it.
+          ((member .tool-id magent-terminal--refused)
+           (magent-terminal-note "  refused"))
+          (t
+           (magent-terminal-note "  %s: %s: %s"
+                                 (magent-terminal--visible .title) .status
+                                 (car (split-string (or .output "") "\n")))))))
+
+;;;; Questions
+
+(defvar magent-terminal--questions nil
+  "Events that ask for permission and are not answered, oldest first.")
+
+(defvar magent-terminal--reading nil
+  "Non-nil while a line is read.")
+
+(defvar magent-terminal-end-of-input-function #'ignore
+  "Called without arguments when a question is open and the input has ended.")
+
+(defun magent-terminal-ask (event)
+  "Put the question in EVENT, an alist, after those that are open."
+  (setq magent-terminal--questions
+        (append magent-terminal--questions (list event)))
+  (unless (cdr magent-terminal--questions)
+    (magent-terminal--put)))
+
+(defun magent-terminal-settled (event)
+  "Forget the question that EVENT, an alist, says is settled."
+  (let-alist event
+    (when (string-prefix-p "deny" .decision)
+      (push .tool-id magent-terminal--refused))
+    (let ((first (car magent-terminal--questions)))
+      (setq magent-terminal--questions
+            (seq-remove (lambda (question)
+                          (equal (alist-get 'approval-id question) .approval-id))
+                        magent-terminal--questions))
+      (unless (eq first (car magent-terminal--questions))
+        (magent-terminal--put)))))
+
+(defun magent-terminal--put ()
+  "Put the first of the open questions, if there is one."
+  (when-let* ((event (car magent-terminal--questions)))
+    (magent-terminal--show-diffs event)
+    (magent-terminal--show-command event)
+    (let-alist event
+      (magent-terminal-note "? %s: %s" .name (magent-terminal--visible .title)))
+    (magent-terminal--read)))
+
+(defun magent-terminal--session-p (event)
+  "Return non-nil if the question EVENT, an alist, can be answered for the session."
+  (equal (alist-get 'policy event) "normal"))
+
+(defun magent-terminal--read ()
+  "Ask for an answer to the first question, and read a line."
+  ;; What was typed before the line is read is thrown away, so the prompt comes second.
+  (unless magent-terminal--reading
+    (setq magent-terminal--reading t)
+    (magent-core-on-reply (magent-core-queue-read-line)
+                          #'magent-terminal--take-line))
+  (let ((event (car magent-terminal--questions)))
+    (princ (if (magent-terminal--session-p event)
+               (format "  [y]es, [n]o, or [a]lways (every \"%s\" call of this session): "
+                       (alist-get 'permission-key event))
+             "  [y]es or [n]o: ")
+           #'external-debugging-output)))
+
+(defun magent-terminal--take-line (_ok reply)
+  "Take the line in REPLY, an alist, as the answer to the first question."
+  (setq magent-terminal--reading nil)
+  (when-let* ((event (car magent-terminal--questions)))
+    (let* ((line (alist-get 'line reply))
+           (decision (and line (magent-terminal--decision line event))))
+      (cond ((null line)
+             (magent-terminal-err "")
+             (funcall magent-terminal-end-of-input-function))
+            (decision
+             ;; The core tells that the question is settled.
+             (magent-runtime-answer (alist-get 'approval-id event) decision))
+            (t (magent-terminal--read))))))
+
+(defun magent-terminal--decision (line event)
+  "Return the decision that LINE stands for, nil if none, on the question EVENT."
+  (pcase (downcase (string-trim line))
+    ((or "y" "yes") 'allow-once)
+    ((or "n" "no") 'deny-once)
+    ((and (or "a" "always") (guard (magent-terminal--session-p event)))
+     'allow-session)))
+
+(defun magent-terminal--show-diffs (event)
+  "Show the changes that the question EVENT, an alist, is about."
+  (dolist (diff (alist-get 'diffs event))
+    (let-alist diff
+      (magent-terminal-note "--- %s" (magent-terminal--visible .path))
+      (magent-terminal--show-side "-" .old)
+      (magent-terminal--show-side "+" .new))))
+
+(defun magent-terminal--show-side (mark text)
+  "Show the first lines of TEXT, a side of a change or nil, each behind MARK."
+  (when text
+    (let ((lines (split-string (string-remove-suffix "\n" text) "\n")))
+      (dolist (line (seq-take lines 12))
+        (magent-terminal-note "%s %s" mark
+                              (magent-terminal--visible
+                               (truncate-string-to-width line 160 nil nil t))))
+      (when (> (length lines) 12)
+        (magent-terminal-note "%s (%d more lines)" mark (- (length lines) 12))))))
+
+(defun magent-terminal--show-command (event)
+  "Show the command that the question EVENT, an alist, is about.
+The title of a call tells only where a long one begins."
+  (let-alist event
+    (when (and .input.command (not (equal .input.command .title)))
+      (magent-terminal-note "%s" (magent-terminal--visible .input.command)))))
+
+(provide 'magent-terminal)
+
+;;; magent-terminal.el ends here
