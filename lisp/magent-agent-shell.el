@@ -15,9 +15,11 @@
 (require 'magent-error)
 (require 'magent-module)
 
+(defvar agent-shell-session-choices-function)
 (defvar agent-shell-session-restore-verbosity)
 (defvar agent-shell-session-strategy)
 (defvar agent-shell-agent-configs)
+(declare-function agent-shell-jump-to-latest-permission-button-row "ext:agent-shell")
 (declare-function agent-shell-make-agent-config "ext:agent-shell")
 (declare-function agent-shell-start "ext:agent-shell")
 
@@ -53,15 +55,26 @@ where it is not installed."
 The shell takes its options from BUFFER right after this, so they are set
 here; a value that is local already, for example from directory variables,
 stays."
-  (magent-module-load)
+  (magent-error-as-user-error
+    (magent-module-load))
   (with-current-buffer buffer
     (unless (local-variable-p 'agent-shell-session-strategy)
       (setq-local agent-shell-session-strategy
                   magent-agent-shell-session-strategy))
     (unless (local-variable-p 'agent-shell-session-restore-verbosity)
       (setq-local agent-shell-session-restore-verbosity
-                  magent-agent-shell-restore-verbosity)))
+                  magent-agent-shell-restore-verbosity))
+    (unless (bound-and-true-p agent-shell-session-choices-function)
+      (setq-local agent-shell-session-choices-function
+                  #'magent-agent-shell--session-choices)))
   (magent-acp-make-client buffer))
+
+(defun magent-agent-shell--session-choices (choices)
+  "Return the CHOICES, conses (LABEL . TOKEN), that a new shell offers.
+Where no session of the project is saved, there is nothing to choose."
+  (if (cl-some (lambda (choice) (consp (cdr choice))) choices)
+      choices
+    (or (cl-remove :new-shell choices :key #'cdr :test-not #'eq) choices)))
 
 ;;;###autoload
 (defun magent-agent-shell-ensure-config ()
@@ -83,9 +96,48 @@ nothing."
 (defun magent-start ()
   "Start a Magent shell for this project."
   (interactive)
-  (magent-module-ensure)
-  (magent-agent-shell-ensure-config)
-  (agent-shell-start :config (magent-agent-shell-make-config)))
+  (magent-error-as-user-error
+    (magent-module-ensure)
+    (magent-agent-shell-ensure-config)
+    (agent-shell-start :config (magent-agent-shell-make-config))))
+
+;;;; Questions and typing
+
+;; agent-shell moves point to a permission question as it comes, where single keys
+;; answer it.  Whoever types just then must not answer with a letter of a sentence.
+
+(defconst magent-agent-shell--pause 1.0
+  "Seconds without a key after which nobody is taken to be typing.")
+
+(defconst magent-agent-shell--typing-commands
+  '(self-insert-command org-self-insert-command quoted-insert yank
+    delete-backward-char backward-delete-char-untabify delete-char kill-word
+    backward-kill-word)
+  "Commands that change a text that somebody writes.")
+
+(defun magent-agent-shell--typing-p ()
+  "Return non-nil if somebody is typing into the current buffer."
+  (and (eq (window-buffer (selected-window)) (current-buffer))
+       (memq real-last-command magent-agent-shell--typing-commands)
+       (or (input-pending-p)
+           (time-less-p (or (current-idle-time) 0) magent-agent-shell--pause))))
+
+(defun magent-agent-shell--around-jump (function &rest args)
+  "Call FUNCTION with ARGS, to go to a question, when nobody types here."
+  (if (and (magent-agent-shell--shell-p (current-buffer))
+           (magent-agent-shell--typing-p))
+      (let ((buffer (current-buffer)))
+        (run-with-idle-timer magent-agent-shell--pause nil
+                             #'magent-agent-shell--jump buffer)
+        (message "Magent asks for permission; stop typing to get to the question")
+        t)
+    (apply function args)))
+
+(defun magent-agent-shell--jump (buffer)
+  "Go to the question in the shell BUFFER, if there still is one."
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      (agent-shell-jump-to-latest-permission-button-row))))
 
 ;;;; Context compatibility
 
@@ -124,12 +176,14 @@ nothing."
       (apply function args))))
 
 (defconst magent-agent-shell-advice
-  '((agent-shell--context . magent-agent-shell--around-context)
+  '((agent-shell-jump-to-latest-permission-button-row
+     . magent-agent-shell--around-jump)
+    (agent-shell--context . magent-agent-shell--around-context)
     (agent-shell--get-current-line-context
      . magent-agent-shell--around-line-context)
     (agent-shell--get-files-context
      . magent-agent-shell--around-files-context))
-  "Private functions of agent-shell that are advised, and by what.")
+  "Functions of agent-shell that are advised, and by what.")
 
 (defun magent-agent-shell--advise ()
   "Advise the functions of `magent-agent-shell-advice'."

@@ -41,6 +41,15 @@ internal."
             (_ 'magent-error))
           (list message kind code hint)))
 
+(defmacro magent-error-as-user-error (&rest body)
+  "Evaluate BODY, and signal its Magent conditions as errors of the user.
+For commands: Emacs shows the message and hint then, and not the data of the
+condition."
+  (declare (indent 0) (debug t))
+  `(condition-case err
+       (progn ,@body)
+     (magent-error (user-error "%s" (magent-error-message err)))))
+
 (provide 'magent-error)
 
 ;;; magent-error.el ends here

@@ -85,6 +85,13 @@ build folder of the checkout and in `magent-module-directory' counts."
                (or version "(none)") magent-module-abi)
        "Run M-x magent-module-install, or restart Emacs if you have done so."))))
 
+(defun magent-module--problem (file err)
+  "Return what ERR says about FILE, which could not be loaded."
+  (let ((detail (car (last err))))
+    (if (and (stringp detail) (not (equal detail file)))
+        (string-remove-prefix (concat file ": ") detail)
+      (get (car err) 'error-message))))
+
 (defun magent-module-load ()
   "Load the module unless it is loaded, and check its version."
   (unless (magent-module-loaded-version)
@@ -100,8 +107,8 @@ build folder of the checkout and in `magent-module-directory' counts."
         (error
          (magent-error-signal
           'config "module-load"
-          (format "Magent's module %s cannot be loaded: %s"
-                  file (error-message-string err))
+          (format "Magent's module %s cannot be loaded: %s."
+                  file (magent-module--problem file err))
           "Run M-x magent-module-install to build it again.")))))
   (magent-module-check))
 
@@ -171,34 +178,39 @@ signalled then, and the command has to be repeated."
            (magent-module-check)
            (message "Magent's module was replaced by %s" file)))))
 
+(defun magent-module--check-tools ()
+  "Signal an error unless the module can be built here."
+  (let ((source magent-module--source-directory))
+    (unless (file-exists-p (expand-file-name "Cargo.toml" source))
+      (magent-error-signal
+       'config "no-source" (format "There is no source of the module in %s." source)
+       "Install Magent from its repository, with the folder crates.")))
+  (unless (executable-find "cargo")
+    (magent-error-signal
+     'config "no-cargo" "Building the module needs cargo, which is not installed."
+     "Install Rust (version 1.89 or newer) from https://rustup.rs.")))
+
 ;;;###autoload
 (defun magent-module-install ()
   "Build the module from source with cargo and install it.
 The build runs in a compilation buffer; Emacs stays usable meanwhile."
   (interactive)
-  (let ((source magent-module--source-directory)
-        (target (magent-module--target-directory)))
-    (unless (file-exists-p (expand-file-name "Cargo.toml" source))
-      (magent-error-signal
-       'config "no-source" (format "There is no source of the module in %s." source)
-       "Install Magent from its repository, with the folder crates."))
-    (unless (executable-find "cargo")
-      (magent-error-signal
-       'config "no-cargo" "Building the module needs cargo, which is not installed."
-       "Install Rust (version 1.89 or newer) from https://rustup.rs."))
-    (let* ((default-directory source)
-           (process-environment
-            (cons (concat "CARGO_TARGET_DIR=" target) process-environment))
-           (buffer (compilation-start
-                    "cargo build --release --locked --package magent-module"
-                    nil (lambda (_mode) "*magent-module*"))))
-      (with-current-buffer buffer
-        (add-hook 'compilation-finish-functions
-                  (lambda (_buffer status)
-                    (if (string-prefix-p "finished" status)
-                        (magent-module--installed (magent-module--library target))
-                      (message "Building Magent's module failed; see *magent-module*")))
-                  nil t)))))
+  (magent-error-as-user-error
+    (magent-module--check-tools))
+  (let* ((target (magent-module--target-directory))
+         (default-directory magent-module--source-directory)
+         (process-environment
+          (cons (concat "CARGO_TARGET_DIR=" target) process-environment))
+         (buffer (compilation-start
+                  "cargo build --release --locked --package magent-module"
+                  nil (lambda (_mode) "*magent-module*"))))
+    (with-current-buffer buffer
+      (add-hook 'compilation-finish-functions
+                (lambda (_buffer status)
+                  (if (string-prefix-p "finished" status)
+                      (magent-module--installed (magent-module--library target))
+                    (message "Building Magent's module failed; see *magent-module*")))
+                nil t))))
 
 (provide 'magent-module)
 

@@ -37,16 +37,15 @@ play() {
     say "for how to set up a model and Magent in your Emacs."
 }
 
-if ! { [ -t 0 ] && [ -t 2 ]; }; then
-    say "There is no terminal here, so one scripted session is played, with every"
-    say "permission granted."
-    play --approve always
-    exit 0
-fi
-if ! [ -t 1 ]; then
-    say "Standard output is no terminal, so Emacs cannot open here; the session of its"
-    say "demo follows."
-    play --approve ask
+if ! { [ -t 0 ] && [ -t 1 ]; }; then
+    if [ -t 0 ] && [ -t 2 ]; then
+        say "Standard output is no terminal, so no Emacs opens; the same session follows."
+        play --approve ask
+    else
+        say "There is no terminal here, so one scripted session is played, with every"
+        say "permission granted."
+        play --approve always
+    fi
     exit 0
 fi
 

@@ -21,8 +21,7 @@
 
 (setq inhibit-startup-screen t
       ;; The demo's project lies inside of another one.
-      project-vc-extra-root-markers '(".magent-demo")
-      magent-agent-shell-session-strategy 'new)
+      project-vc-extra-root-markers '(".magent-demo"))
 (menu-bar-mode -1)
 
 (add-hook 'emacs-startup-hook
@@ -32,6 +31,12 @@
                     (expand-file-name "project" (getenv "MAGENT_DEMO_HOME")))))
               (magent-start)
               (delete-other-windows)
-              (message "Type a prompt, such as: tick off \"say hello\" in notes.txt"))))
+              ;; agent-shell has messages of its own while it starts.
+              (run-with-idle-timer
+               2 nil
+               (lambda ()
+                 (unless (active-minibuffer-window)
+                   (message
+                    "Type a prompt, such as: tick off \"say hello\" in notes.txt")))))))
 
 ;;; shell.el ends here

@@ -230,11 +230,16 @@ scenario(
 );
 
 scenario(
-  "without any model a prompt says what to do",
+  "without any model the session says so when it is opened, and so does a prompt",
   async (world) => {
     const agent = await world.start();
     const { sessionId, configOptions } = await agent.newSession();
     assert.equal(configOptions[1].currentValue, "auto");
+    const told = await agent.update(
+      ({ sessionUpdate }) => sessionUpdate === "agent_message_chunk",
+      "the notice",
+    );
+    assert.match(told.content.text, /No model is configured\..*magent-define-backend/);
     const error = await agent.refusedPrompt(sessionId, "Hello?");
     assert.equal(error.data.code, "no-model");
     assert.match(error.message, /magent-define-backend/);

@@ -45,6 +45,19 @@ sleep 1
 at_rest
 check "a refused command has not run" test ! -e "$project/refused"
 
+prompt '[[slow 8]] [[tool bash {"command": "touch mistyped"}]] [[say Not run.]]'
+# Somebody goes on typing while the question comes.
+for letter in o k a y o k a y o k a y; do
+    keys "$letter"
+    sleep 0.2
+done
+check "a question comes when nobody types" sees 'Tool Permission' 20
+check "what is being typed is no answer" test ! -e "$project/mistyped"
+sleep 1.5
+keys C-c C-c
+sleep 1
+at_rest
+
 prompt '[[tool update_plan {"plan": [{"step": "Look around", "status": "in_progress"}]}]] [[say Planned.]]'
 check "a plan is shown" shows 'Look around'
 at_rest

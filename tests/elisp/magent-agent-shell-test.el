@@ -32,6 +32,20 @@
      (should (string-match-p "package-install RET agent-shell" hint)))
     (answer (ert-fail answer))))
 
+(ert-deftest magent-agent-shell-a-command-shows-sentences-and-no-data ()
+  (should (equal (magent-test-emacs '(progn
+                                       (require 'magent-agent-shell)
+                                       (setenv "MAGENT_MODULE" "/no/such/module.so")
+                                       (condition-case err
+                                           (magent-start)
+                                         (error (list (car err)
+                                                      (error-message-string err))))))
+                 (list 'user-error
+                       (concat "Magent's module /no/such/module.so cannot be loaded: "
+                               "cannot open shared object file: "
+                               "No such file or directory. "
+                               "Run M-x magent-module-install to build it again.")))))
+
 (ert-deftest magent-agent-shell-a-list-of-configurations-is-changed-once ()
   (magent-agent-shell-test--need)
   (let* ((other (lambda () '((:identifier . other))))
@@ -96,6 +110,52 @@
         (delete-process (map-elt client :process)))
       (should (eq agent-shell-session-restore-verbosity 'full)))
     (should (eq agent-shell-session-restore-verbosity 'minimal))))
+
+(ert-deftest magent-agent-shell-nothing-is-asked-where-no-session-is-saved ()
+  (let ((new '("New shell" . :new-shell))
+        (temporary '("New temp shell" . :temp-shell))
+        (session '("Fix it" . ((sessionId . "a")))))
+    (should (equal (magent-agent-shell--session-choices (list new temporary))
+                   (list new)))
+    (should (equal (magent-agent-shell--session-choices (list new temporary session))
+                   (list new temporary session)))
+    (should (equal (magent-agent-shell--session-choices (list temporary))
+                   (list temporary)))))
+
+;;;; Questions and typing
+
+(defmacro magent-agent-shell-test--jumping (command idle &rest body)
+  "Evaluate BODY in a shell where COMMAND ran IDLE seconds ago.
+The variable jumped tells whether point went to the question."
+  (declare (indent 2) (debug t))
+  `(with-temp-buffer
+     (setq-local magent-acp--process nil)
+     (let ((real-last-command ,command) jumped timers)
+       (cl-letf (((symbol-function 'current-idle-time)
+                  (lambda () (and ,idle (seconds-to-time ,idle))))
+                 ((symbol-function 'window-buffer) (lambda (&rest _) (current-buffer)))
+                 ((symbol-function 'run-with-idle-timer)
+                  (lambda (&rest arguments) (push arguments timers))))
+         (let ((inhibit-message t))
+           (magent-agent-shell--around-jump (lambda () (setq jumped t))))
+         ,@body))))
+
+(ert-deftest magent-agent-shell-a-question-waits-until-nobody-types ()
+  (dolist (idle '(nil 0.4))
+    (magent-agent-shell-test--jumping 'self-insert-command idle
+      (should-not jumped)
+      (should (equal (mapcar #'cddr timers)
+                     `((magent-agent-shell--jump ,(current-buffer))))))))
+
+(ert-deftest magent-agent-shell-a-question-comes-at-once-when-nobody-types ()
+  (magent-agent-shell-test--jumping 'self-insert-command 1.5
+    (should jumped)
+    (should-not timers))
+  ;; Who has just sent a prompt or answered a question writes no text.
+  (dolist (command '(shell-maker-submit (lambda () (interactive))))
+    (magent-agent-shell-test--jumping command 0.1
+      (should jumped)
+      (should-not timers))))
 
 ;;;; Context
 

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{
     CloseSessionRequest, CloseSessionResponse, Error, LoadSessionRequest, LoadSessionResponse,
-    NewSessionRequest, NewSessionResponse, SessionInfoUpdate, SessionUpdate, UsageUpdate,
+    NewSessionRequest, NewSessionResponse, SessionConfigOption, SessionInfoUpdate, SessionUpdate,
+    UsageUpdate,
 };
-use magent_runtime::SessionInfo;
+use magent_runtime::{ModelCatalog, RuntimeError, SessionInfo};
 use magent_types::{Scope, SessionId};
 use serde_json::Value;
 
@@ -16,7 +17,7 @@ use crate::error::runtime_error;
 use crate::from_acp::scope_of;
 use crate::methods::{read, write};
 use crate::outgoing::{Outgoing, session_update};
-use crate::to_acp::options::{config_options, modes};
+use crate::to_acp::options::{config_options_from, modes};
 use crate::to_acp::replay::replay_updates;
 use crate::to_acp::updates::notice;
 
@@ -31,10 +32,11 @@ pub(crate) async fn session_new(
         .new_session(scope, &connection.config())
         .map_err(|error| runtime_error(&error))?;
     connection.bind(&info.id);
+    let models = connection.runtime.models().await;
     let answer = NewSessionResponse::new(info.id.to_string())
         .modes(modes(&connection.runtime, &info.options))
-        .config_options(config_options(&connection.runtime, &info.options).await);
-    let then = after_opening(connection, &info, request.mcp_servers.len());
+        .config_options(options_from(connection, &models, &info));
+    let then = after_opening(connection, &info, &models, request.mcp_servers.len());
     Ok((write(&answer)?, then))
 }
 
@@ -65,10 +67,11 @@ pub(crate) async fn session_load(
             connection.sender.update(info.id.as_str(), update);
         }
     }
+    let models = connection.runtime.models().await;
     let answer = LoadSessionResponse::new()
         .modes(modes(&connection.runtime, &info.options))
-        .config_options(config_options(&connection.runtime, &info.options).await);
-    let mut then = after_opening(connection, &info, request.mcp_servers.len());
+        .config_options(options_from(connection, &models, &info));
+    let mut then = after_opening(connection, &info, &models, request.mcp_servers.len());
     if let Some((used, size)) = connection.runtime.context_usage(&info.id).await {
         let update = SessionUpdate::UsageUpdate(UsageUpdate::new(used, size));
         then.push(Outgoing::Message(session_update(info.id.as_str(), update)));
@@ -91,8 +94,38 @@ async fn scope(cwd: std::path::PathBuf) -> Result<Scope, Error> {
     }
 }
 
+/// The registered models, or why they are not known.
+type Models = Result<ModelCatalog, RuntimeError>;
+
+fn options_from(
+    connection: &Connection,
+    models: &Models,
+    info: &SessionInfo,
+) -> Vec<SessionConfigOption> {
+    // Without models the session can still be opened.
+    let none = ModelCatalog::default();
+    let catalog = models.as_ref().unwrap_or(&none);
+    config_options_from(&connection.runtime, catalog, &info.options)
+}
+
+/// Why no prompt can be answered now, so that nobody types one in vain.
+fn missing_model(models: &Models, info: &SessionInfo) -> Option<String> {
+    match models {
+        Ok(catalog) if catalog.default.is_none() && info.options.model.is_none() => {
+            Some(RuntimeError::NoModel.to_failure().full_text())
+        }
+        Ok(_) => None,
+        Err(error) => Some(error.to_failure().full_text()),
+    }
+}
+
 /// What follows the answer: commands, title, and what the user should know.
-fn after_opening(connection: &Connection, info: &SessionInfo, mcp_servers: usize) -> Vec<Outgoing> {
+fn after_opening(
+    connection: &Connection,
+    info: &SessionInfo,
+    models: &Models,
+    mcp_servers: usize,
+) -> Vec<Outgoing> {
     let session = info.id.as_str();
     let mut updates = vec![commands::available()];
     if let Some(title) = &info.title {
@@ -105,6 +138,9 @@ fn after_opening(connection: &Connection, info: &SessionInfo, mcp_servers: usize
         .collect();
     if let Some(text) = &info.notice {
         then.extend(notice(connection, session, text));
+    }
+    if let Some(text) = missing_model(models, info) {
+        then.extend(notice(connection, session, &text));
     }
     if mcp_servers > 0 {
         let text = "MCP servers are not supported; those that were configured are not used.";

@@ -30,9 +30,18 @@ pub(crate) async fn config_options(
     options: &SessionOptions,
 ) -> Vec<SessionConfigOption> {
     let catalog = runtime.models().await.unwrap_or_default();
+    config_options_from(runtime, &catalog, options)
+}
+
+/// All options with their current values and the models of `catalog`.
+pub(crate) fn config_options_from(
+    runtime: &Runtime,
+    catalog: &ModelCatalog,
+    options: &SessionOptions,
+) -> Vec<SessionConfigOption> {
     vec![
         agent_option(runtime, options),
-        model_option(&catalog, options),
+        model_option(catalog, options),
         effort_option(options),
     ]
 }
