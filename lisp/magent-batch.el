@@ -15,7 +15,6 @@
 ;;; Code:
 
 (require 'cl-lib)
-(require 'magent)
 (require 'magent-config)
 (require 'magent-runtime-api)
 (require 'magent-terminal)
@@ -36,6 +35,8 @@ exec runs one turn and prints the answer.  PROMPT \"-\" is read from standard in
   --approve MODE     who answers permission questions: ask (on a terminal), never,
                      always, or rules such as bash=allow,edit:docs/**=allow
                      (default: ask on a terminal, otherwise never)
+  --continue         go on with the latest session of the directory
+  --session ID       go on with this session; the events of --json have its id
   --json             print every event as one line of JSON
 A question is answered with y, n or a; Ctrl-C, or the end of the input, cancels the turn.
 Exit status: 0 answered, 1 failed, 2 wrong use or setup, 130 cancelled.
@@ -116,17 +117,22 @@ Return the value; when it failed, end with status 2."
 
 ;;;; exec
 
+(defun magent-batch--keyword (option)
+  "Return the keyword that stands for OPTION, a string such as \"--cwd\"."
+  (intern (concat ":" (substring option 2))))
+
 (defun magent-batch--parse-exec (args)
   "Return the options in ARGS as a plist."
   (let (options words)
     (while args
       (let ((arg (pop args)))
         (pcase arg
-          ("--json" (setq options (plist-put options :json t)))
-          ((or "--cwd" "--model" "--agent" "--approve")
+          ((or "--json" "--continue")
+           (setq options (plist-put options (magent-batch--keyword arg) t)))
+          ((or "--cwd" "--model" "--agent" "--approve" "--session")
            (unless args
              (magent-batch--fail "%s needs a value; see magent help" arg))
-           (setq options (plist-put options (intern (concat ":" (substring arg 2)))
+           (setq options (plist-put options (magent-batch--keyword arg)
                                     (pop args))))
           ("--" (setq words (append words args) args nil))
           ((pred (string-prefix-p "--"))
@@ -179,6 +185,27 @@ What is no UTF-8 becomes replacement characters: a prompt may quote anything."
   "Cancel the turn."
   (magent-batch--interrupt))
 
+(defun magent-batch--open (directory options)
+  "Open the session of DIRECTORY that OPTIONS ask for and return its id."
+  (let ((id (or (plist-get options :session)
+                (and (plist-get options :continue)
+                     (magent-batch--latest directory)))))
+    (alist-get 'session-id
+               (magent-batch--await
+                (lambda (callback)
+                  (if id
+                      (magent-runtime-session-load directory id callback)
+                    (magent-runtime-session-new directory callback)))))))
+
+(defun magent-batch--latest (directory)
+  "Return the id of the latest session of DIRECTORY."
+  (let ((sessions (magent-batch--await
+                   (lambda (callback)
+                     (magent-runtime-list-sessions directory callback)))))
+    (unless sessions
+      (magent-batch--fail "There is no session of %s to go on with" directory))
+    (alist-get 'session-id (car sessions))))
+
 (defun magent-batch--exec (args)
   "Run one turn as ARGS say and end Emacs with its outcome."
   (let* ((options (magent-batch--parse-exec args))
@@ -197,10 +224,7 @@ What is no UTF-8 becomes replacement characters: a prompt may quote anything."
     (magent-batch--setup)
     (magent-core-queue-watch-interrupts)
     (setq magent-terminal-end-of-input-function #'magent-batch--interrupt)
-    (let ((id (alist-get 'session-id
-                         (magent-batch--await
-                          (lambda (callback)
-                            (magent-runtime-session-new directory callback))))))
+    (let ((id (magent-batch--open directory options)))
       (magent-runtime-observe
        id (lambda (event)
             (setq outcome (or (magent-batch--observe event options) outcome))))

@@ -14,6 +14,9 @@
 (require 'subr-x)
 (require 'magent-error)
 
+(defconst magent-version "0.1.0"
+  "Version of Magent.")
+
 (defgroup magent nil
   "An AI coding agent that lives inside Emacs."
   :group 'tools

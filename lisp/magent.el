@@ -40,9 +40,6 @@
 (autoload 'magent-define-backend "magent-gptel"
   "Define a model backend without gptel.")
 
-(defconst magent-version "0.1.0"
-  "Version of Magent.")
-
 ;;;###autoload
 (defun magent-toggle-bypass-permission (&optional argument)
   "Switch permission questions off or on.

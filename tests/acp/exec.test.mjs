@@ -48,6 +48,23 @@ scenario("wrong use ends with status 2 and one line that says why", async (world
   }
 });
 
+scenario("a later command goes on with the latest session or a named one", async (world) => {
+  const none = await world.exec(["--continue", "And?"]);
+  assert.equal(none.code, 2);
+  assert.match(none.stderr, /no session of .*project/);
+  world.model.reply(answer("One."));
+  const { stdout } = await world.exec(["--json", "First"]);
+  const id = JSON.parse(stdout.split("\n")[0])["session-id"];
+  world.model.reply(answer("Two."));
+  assert.equal((await world.exec(["--continue", "Second"])).stdout.trim(), "Two.");
+  world.model.reply(answer("Three."));
+  assert.equal((await world.exec(["--session", id, "Third"])).stdout.trim(), "Three.");
+  const roles = world.model.requests[2].body.messages.map(({ role }) => role);
+  assert.deepEqual(roles, ["system", "user", "assistant", "user", "assistant", "user"]);
+  const unknown = await world.exec(["--session", "nobody", "Fourth"]);
+  assert.deepEqual([unknown.code, unknown.stdout], [2, ""]);
+});
+
 scenario("help is help wherever it is asked for", async (world) => {
   const { code, stdout } = await world.exec(["--help"]);
   assert.equal(code, 0);

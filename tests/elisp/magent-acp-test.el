@@ -209,6 +209,8 @@
       (acp-subscribe-to-errors :client client :buffer (current-buffer)
                                :on-error (lambda (it) (push it told)))
       (magent-acp-test--open client)
+      ;; That no model is configured was told as well.
+      (setq told nil)
       (let ((connection (process-get (map-elt client :process) 'magent-connection)))
         (magent-core--dispatch (list 'notice connection "Trying again."))
         (magent-core--dispatch (list 'notice 987654321 "For somebody else.")))

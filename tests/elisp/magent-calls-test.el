@@ -23,7 +23,8 @@
     magent-core-session-new magent-core-session-load magent-core-session-list
     magent-core-session-close magent-core-session-observe magent-core-queue-submit
     magent-core-queue-cancel magent-core-queue-busy-p
-    magent-core-queue-watch-interrupts magent-core-permission-answer
+    magent-core-queue-watch-interrupts magent-core-queue-read-line
+    magent-core-permission-answer
     magent-core-permission-authority magent-core-permission-audit
     magent-core-tool-list)
   "Every function of the module.")

@@ -39,10 +39,8 @@ const LAYERS: &[&[&str]] = &[
     &["magent-acp", "magent-terminal"],
     // The configuration of agent-shell.
     &["magent-agent-shell"],
-    // The entry of the package.
-    &["magent"],
-    // The entry of bin/magent.
-    &["magent-batch"],
+    // The entries: the package, and bin/magent.
+    &["magent", "magent-batch"],
 ];
 
 const FOLDER: &str = "lisp/";
