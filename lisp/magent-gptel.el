@@ -21,6 +21,7 @@
 (defvar gptel-backend)
 (defvar gptel-model)
 (defvar gptel-stream)
+(defvar gptel-use-curl)
 (defvar gptel-api-key)
 (defvar gptel-temperature)
 (defvar gptel-max-tokens)
@@ -48,7 +49,7 @@
   '((openai-chat . "/chat/completions")
     (openai-responses . "/responses")
     (anthropic . "/messages")
-    (gemini . nil)
+    (gemini . "")
     (ollama . "/api/chat"))
   "Dialects and the last part of their endpoint's path.")
 
@@ -95,17 +96,25 @@ PARAMS is an alist of further fields of a request."
       (cons (magent-gptel--string (car spec)) (cdr spec))
     (list (magent-gptel--string spec))))
 
-(defun magent-gptel--endpoint (backend)
-  "Return the URL that requests to BACKEND, one of ours, go to.
+(defun magent-gptel--endpoint (backend model)
+  "Return the URL that requests for MODEL of BACKEND, one of ours, go to.
 A URL that already ends in the dialect's path is left alone; one without any
 path gets the usual version before it."
   (let* ((url (string-remove-suffix "/" (magent-backend-url backend)))
-         (end (alist-get (magent-backend-dialect backend) magent-gptel--dialects))
+         (dialect (magent-backend-dialect backend))
+         (end (if (eq dialect 'gemini)
+                  (format "/models/%s:streamGenerateContent?alt=sse" model)
+                (alist-get dialect magent-gptel--dialects)))
+         (version (pcase dialect ('ollama "") ('gemini "/v1beta") (_ "/v1")))
          (bare (string-match-p "\\`https?://[^/?]+\\'" url)))
-    (cond ((or (null end) (string-match-p "\\?" url) (string-suffix-p end url)) url)
-          ((and bare (not (eq (magent-backend-dialect backend) 'ollama)))
-           (concat url "/v1" end))
-          (t (concat url end)))))
+    (cond ((or (string-match-p "\\?\\|:[a-z]+GenerateContent" url)
+               (string-suffix-p end url))
+           url)
+          (bare (concat url version end))
+          (t (concat (if (eq dialect 'gemini)
+                         (string-remove-suffix "/models" url)
+                       url)
+                     end)))))
 
 (defun magent-gptel--key (key)
   "Return the key behind KEY, a string, variable or function, or nil."
@@ -141,12 +150,14 @@ path gets the usual version before it."
        (eq (gptel-backend-key backend) 'gptel-api-key)
        (eq (default-value 'gptel-api-key) 'gptel-api-key-from-auth-source)))
 
-(defun magent-gptel--dialect (backend)
-  "Return the dialect that BACKEND of gptel speaks, a symbol, or nil.
+(defun magent-gptel--dialect (backend url)
+  "Return the dialect that BACKEND of gptel speaks at URL, a symbol, or nil.
 Only exact types count: a type derived from one of these has ways of its own."
   (pcase (type-of backend)
-    ((or 'gptel-openai 'gptel-deepseek) 'openai-chat)
-    ('gptel-openai-responses 'openai-responses)
+    ((or 'gptel-openai 'gptel-deepseek 'gptel-perplexity) 'openai-chat)
+    ((or 'gptel-openai-responses 'gptel-openai-oauth) 'openai-responses)
+    ;; Copilot has both, by model.
+    ('gptel--gh (if (string-suffix-p "/responses" url) 'openai-responses 'openai-chat))
     ('gptel-anthropic 'anthropic)
     ('gptel-gemini 'gemini)
     ('gptel-ollama 'ollama)))
@@ -164,8 +175,7 @@ Functions of older versions of gptel take no argument."
     (dolist (plist (list (gptel-backend-request-params backend)
                          (get model :request-params)))
       (while plist
-        (setf (alist-get (intern (substring (symbol-name (car plist)) 1)) params)
-              (cadr plist))
+        (setf (alist-get (car plist) params) (cadr plist))
         (setq plist (cddr plist))))
     params))
 
@@ -263,8 +273,35 @@ tokens."
 
 (defun magent-gptel--object (alist)
   "Return ALIST for JSON, with symbols as keys; nil is an empty object."
-  (mapcar (lambda (field) (cons (intern (format "%s" (car field))) (cdr field)))
+  (mapcar (lambda (field)
+            (cons (intern (string-remove-prefix ":" (format "%s" (car field))))
+                  (magent-gptel--json (cdr field))))
           alist))
+
+(defun magent-gptel--json (value)
+  "Return VALUE as `json-serialize' takes it, inside of lists and vectors, too.
+What users and gptel write as JSON is a plist or alist for an object, a
+vector or list for an array, `:json-false' for false and nil for null."
+  (pcase value
+    ('nil :null)
+    ((or ':json-false ':false) :false)
+    ((or 't ':null (pred stringp) (pred numberp)) value)
+    ((pred vectorp) (vconcat (mapcar #'magent-gptel--json value)))
+    (`(,(pred keywordp) . ,_)
+     (magent-gptel--object (cl-loop for (key field) on value by #'cddr
+                                    collect (cons key field))))
+    (`((,(pred atom) . ,_) . ,_) (magent-gptel--object value))
+    ((pred consp) (vconcat (mapcar #'magent-gptel--json value)))
+    (_ (format "%s" value))))
+
+(defun magent-gptel--streaming-url (url dialect)
+  "Return URL, of DIALECT, so that answers come as server-sent events.
+Gemini sends a growing array otherwise."
+  (if (and (eq dialect 'gemini)
+           (string-match-p ":streamGenerateContent" url)
+           (not (string-match-p "[?&]alt=" url)))
+      (concat url (if (string-match-p "\\?" url) "&" "?") "alt=sse")
+    url))
 
 (defun magent-gptel--ca-bundle ()
   "Return the alist entry that names the file of certificate authorities, if any."
@@ -278,7 +315,7 @@ tokens."
                         :key (lambda (spec) (car (magent-gptel--own-model spec)))
                         :test #'equal))
          (plist (cdr (magent-gptel--own-model spec)))
-         (url (magent-gptel--endpoint backend)))
+         (url (magent-gptel--endpoint backend model)))
     (unless spec
       (magent-core-host-fail "unknown-model"
                              (format "%s has no model %s"
@@ -293,14 +330,23 @@ tokens."
       ,@(assoc-delete-all
          'backend (magent-gptel--model-row "" model plist 1)))))
 
-(defun magent-gptel--gptel-route (backend model)
-  "Return the route to MODEL, a symbol, of BACKEND of gptel."
-  (let* ((dialect (magent-gptel--dialect backend))
-         (gptel-backend backend)
+(defun magent-gptel--gptel-route (backend model continues)
+  "Return the route to MODEL, a symbol, of BACKEND of gptel.
+CONTINUES is non-nil if the request goes on with a turn, after tool calls."
+  (let* ((gptel-backend backend)
          (gptel-model model)
-         (gptel-stream t)
-         (info (list :backend backend :model model :stream t))
-         (url (magent-gptel--call (gptel-backend-url backend) info))
+         (gptel-stream (and (gptel-backend-stream backend)
+                            (default-value 'gptel-stream)
+                            t))
+         ;; Some backends take it as a condition of streaming.
+         (gptel-use-curl t)
+         (info (list :backend backend :model model :stream gptel-stream
+                     ;; Copilot charges for what a user begins, not for what an
+                     ;; agent goes on with.
+                     :gh-initiator (and continues "agent")))
+         (address (magent-gptel--call (gptel-backend-url backend) info))
+         (dialect (magent-gptel--dialect backend address))
+         (url (magent-gptel--streaming-url address dialect))
          (row (magent-gptel--model-row "" (magent-gptel--string model)
                                        (symbol-plist model) 1000)))
     (unless dialect
@@ -314,19 +360,23 @@ tokens."
                    (magent-gptel--call (gptel-backend-header backend) info)))
       (params . ,(magent-gptel--object (magent-gptel--params backend model)))
       (proxy . ,(magent-gptel--proxy url))
-      (stream . ,(if (and (gptel-backend-stream backend)
-                          (default-value 'gptel-stream))
-                     t
-                   :false))
-      ,@(when (numberp (default-value 'gptel-temperature))
-          `((temperature . ,(default-value 'gptel-temperature))))
-      ,@(when (numberp (default-value 'gptel-max-tokens))
-          `((max-tokens . ,(default-value 'gptel-max-tokens))))
+      (stream . ,(or gptel-stream :false))
+      ,@(magent-gptel--numbers backend)
       ,@(magent-gptel--ca-bundle)
       ,@(assoc-delete-all 'backend row))))
 
+(defun magent-gptel--numbers (backend)
+  "Return the alist entries of gptel's numbers that BACKEND takes."
+  (unless (eq (type-of backend) 'gptel-openai-oauth)
+    (let ((temperature (default-value 'gptel-temperature))
+          (max-tokens (default-value 'gptel-max-tokens)))
+      `(,@(when (numberp temperature) `((temperature . ,temperature)))
+        ,@(when (numberp max-tokens) `((max-tokens . ,max-tokens)))))))
+
 (cl-defmethod magent-core-host-call ((_op (eql 'route)) args)
-  "Return the route to the model in ARGS, with the keys backend and model."
+  "Return the route to the model in ARGS.
+It has the keys backend, model and continues: whether the request goes on with a
+turn."
   (let-alist args
     (let ((own (cl-find .backend magent-gptel--backends
                         :key #'magent-backend-name :test #'equal))
@@ -337,7 +387,7 @@ tokens."
             ((and gptel
                   (cl-find .model (gptel-backend-models gptel)
                            :key #'magent-gptel--string :test #'equal))
-             (magent-gptel--gptel-route gptel (intern .model)))
+             (magent-gptel--gptel-route gptel (intern .model) .continues))
             (t (magent-core-host-fail
                 "unknown-model"
                 (format "There is no model %s:%s" .backend .model)))))))

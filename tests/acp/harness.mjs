@@ -21,7 +21,8 @@ const KEPT_VARIABLES = ["PATH", "EMACS", "MAGENT_MODULE", "LANG", "TERM"];
 
 /**
  * Defines a test.  `body` gets a new World.  `options.name` names the project's folder,
- * `options.lisp` is added to the init file.
+ * `options.lisp`, or what it returns
+ * for the server's URL, is added to the init file.
  */
 export function scenario(name, body, options = {}) {
   test(name, async (t) => {
@@ -76,9 +77,15 @@ class World {
       `(setq magent-session-directory ${JSON.stringify(this.sessions)})
 (magent-define-backend "Mock" :dialect 'openai-chat :url ${JSON.stringify(this.model.url)}
   :key ${JSON.stringify(KEY)} :models ${models})
-${lisp}
+${typeof lisp === "function" ? lisp(this.model.url) : lisp}
 `,
     );
+  }
+
+  /** Takes a model out of the backend's definition. */
+  forgetModel(name) {
+    const file = path.join(this.#root, "init.el");
+    fs.writeFileSync(file, fs.readFileSync(file, "utf8").replace(` ${name})`, ")"));
   }
 
   /** Makes a folder of this world. */

@@ -30,7 +30,7 @@ scenario("initialize leaves out what is not supported", async (world) => {
     "clients take a capability that is there for one that is supported",
   );
   assert.ok(!("fork" in agent.introduction.agentCapabilities.sessionCapabilities));
-  assert.ok(!("image" in agent.introduction.agentCapabilities.promptCapabilities));
+  assert.ok(!("audio" in agent.introduction.agentCapabilities.promptCapabilities));
 });
 
 scenario(

@@ -4,6 +4,7 @@
 import { once } from "node:events";
 import http from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
+import { dialects, textOfLast } from "./dialects.mjs";
 
 /** The key that the server's backend is defined with.  It must show up nowhere else. */
 export const KEY = "sk-test-3f9a1c0d7e5b";
@@ -70,8 +71,7 @@ export function gate() {
 }
 
 /** What the user said last in a request. */
-export const lastUserText = (body) =>
-  body.messages.findLast((message) => message.role === "user")?.content ?? "";
+export const lastUserText = (body) => textOfLast(body.messages, "user");
 
 export async function startModelServer() {
   const server = new ModelServer();
@@ -144,9 +144,10 @@ class ModelServer {
     this.requests.push(record);
     this.#check(request, record);
     for (const wake of this.#waiters.splice(0)) wake();
-    const reply = this.#take(record.body);
+    const said = (dialectOf(request.url)?.userText ?? lastUserText)(record.body);
+    const reply = this.#take(said);
     if (!reply) {
-      this.problems.push(`a request came without a reply for it: ${lastUserText(record.body)}`);
+      this.problems.push(`a request came without a reply for it: ${said}`);
       response.writeHead(500).end();
       return;
     }
@@ -162,20 +163,29 @@ class ModelServer {
     if (!response.destroyed) response.end();
   }
 
-  #take(body) {
-    const said = lastUserText(body);
+  #take(said) {
     const index = this.#replies.findIndex(({ needle }) => said.includes(needle));
     return index < 0 ? undefined : this.#replies.splice(index, 1)[0];
   }
 
   #check(request, { body, headers }) {
     const complain = (problem) => this.problems.push(problem);
-    if (request.url !== "/v1/chat/completions") complain(`wrong path ${request.url}`);
-    if (headers.authorization !== `Bearer ${KEY}`) complain("wrong key");
+    const { handles, keyHeader, keyPrefix, problems } = dialectOf(request.url) ?? chat;
+    if (!handles(request.url)) complain(`wrong path ${request.url}`);
+    if (headers[keyHeader] !== `${keyPrefix}${KEY}`) complain("wrong key");
     if (JSON.stringify(body).includes(KEY)) complain("the key is in the body");
-    for (const problem of unpairedCalls(body.messages)) complain(problem);
+    for (const problem of problems(body)) complain(problem);
   }
 }
+
+const chat = {
+  handles: (url) => url === "/v1/chat/completions",
+  keyHeader: "authorization",
+  keyPrefix: "Bearer ",
+  problems: ({ messages }) => unpairedCalls(messages),
+};
+
+const dialectOf = (url) => dialects.find(({ handles }) => handles(url));
 
 // Providers refuse a conversation in which a call has no result or a result no call.
 function unpairedCalls(messages) {

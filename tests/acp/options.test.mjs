@@ -16,6 +16,7 @@ scenario("set_mode switches the agent, and the options follow", async (world) =>
     mode: "plan",
     model: "auto",
     effort: "low",
+    thinking: "auto",
   });
 
   world.model.reply(answer("A plan."));
@@ -46,6 +47,7 @@ scenario("set_config_option sets mode, model and effort for the next prompt", as
     mode: "plan",
     model: "gptel/Mock/mock-2",
     effort: "high",
+    thinking: "auto",
   });
   const mode = await agent.update(
     ({ sessionUpdate }) => sessionUpdate === "current_mode_update",
@@ -91,6 +93,7 @@ scenario("options that do not exist are refused and change nothing", async (worl
     mode: "build",
     model: "auto",
     effort: "auto",
+    thinking: "auto",
   });
 });
 
@@ -120,4 +123,36 @@ scenario("an option set after the last prompt is kept", async (world) => {
   const next = await world.start();
   const { configOptions } = await next.resume(id);
   assert.equal(currentValues(configOptions).effort, "high");
+});
+
+scenario("options are there again when the session is, as far as their model is", async (world) => {
+  const { agent, id } = await world.startSession();
+  const set = (configId, value) =>
+    agent.request("session/set_config_option", { sessionId: id, configId, value });
+  await set("model", "gptel/Mock/mock-2");
+  await set("effort", "high");
+  await set("thinking", "disabled");
+  const refused = await agent.refusedPrompt(id, "Go");
+  assert.match(refused.message, /how to switch thinking to disabled for Mock:mock-2/);
+  await agent.finish();
+  const later = await world.start();
+  const { configOptions } = await later.load(id);
+  assert.deepEqual(currentValues(configOptions), {
+    mode: "build",
+    model: "gptel/Mock/mock-2",
+    effort: "high",
+    thinking: "disabled",
+  });
+  await later.finish();
+
+  world.forgetModel("mock-2");
+  const last = await world.start();
+  const without = await last.load(id);
+  assert.equal(currentValues(without.configOptions).model, "auto");
+  const told = await last.update(
+    ({ sessionUpdate, content }) =>
+      sessionUpdate === "agent_message_chunk" && /not configured/.test(content.text),
+    "the notice",
+  );
+  assert.match(told.content.text, /Mock:mock-2 .*Mock:mock-1 is used instead/);
 });

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
+import { until } from "./agent.mjs";
 import { scenario } from "./harness.mjs";
 import {
   answer,
@@ -53,11 +54,29 @@ scenario("a wrong key fails the prompt and says where to look", async (world) =>
   await fails(world, session, "unauthorized", /Mock.*401.*key/i);
 });
 
-scenario("a rate limit fails the prompt and says how long to wait", async (world) => {
+scenario("a rate limit of a minute or less is waited for, and that is told", async (world) => {
+  const { agent, id } = await world.startSession();
+  const body = apiError("Rate limit reached", "tokens");
+  world.model.reply(httpError(429, body, { "retry-after": "2" }));
+  world.model.reply(answer("At last."));
+  await agent.prompt(id, "Go");
+  assert.match(agent.said(), /Rate limit reached.*Trying again in 2 s.*At last\./s);
+});
+
+scenario("a cancel ends the wait for a rate limit", async (world) => {
+  const { agent, id } = await world.startSession();
+  world.model.reply(httpError(429, apiError("Slow down"), { "retry-after": "50" }));
+  const prompt = agent.prompt(id, "Go");
+  await until(() => /Trying again in 50 s/.test(agent.said()), "the notice");
+  agent.cancel(id);
+  assert.equal((await prompt).stopReason, "cancelled");
+});
+
+scenario("a longer rate limit fails the prompt and says how long to wait", async (world) => {
   const session = await world.startSession();
   const body = apiError("Rate limit reached", "tokens");
-  world.model.reply(httpError(429, body, { "retry-after": "7" }));
-  await fails(world, session, "rate-limited", /Rate limit reached.*7 s/);
+  world.model.reply(httpError(429, body, { "retry-after": "700" }));
+  await fails(world, session, "rate-limited", /Rate limit reached.*700 s/);
 });
 
 scenario("a page in HTML instead of an answer is no wall of markup", async (world) => {

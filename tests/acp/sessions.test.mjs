@@ -35,6 +35,7 @@ scenario("session/new gives modes and options, then commands", async (world) => 
     { id: "mode", category: "mode", type: "select", currentValue: "build" },
     { id: "model", category: "model", type: "select", currentValue: "auto" },
     { id: "effort", category: "thought_level", type: "select", currentValue: "auto" },
+    { id: "thinking", category: "thought_level", type: "select", currentValue: "auto" },
   ]);
   for (const { id, currentValue, options } of opened.configOptions) {
     const values = options.map(({ value }) => value);
@@ -169,7 +170,7 @@ scenario(
     const agent = await world.start();
     const loaded = await agent.load(first.id);
     assert.equal(loaded.modes.currentModeId, "build");
-    assert.equal(loaded.configOptions.length, 3);
+    assert.equal(loaded.configOptions.length, 4);
     const response = agent.position((message) => message.result?.modes);
     const kinds = ({ message }) => message.params?.update?.sessionUpdate;
     const before = agent.lines.slice(0, response).map(kinds).filter(Boolean);
@@ -229,7 +230,7 @@ scenario("session/resume opens a session without showing it again", async (world
   await first.agent.finish();
   const agent = await world.start();
   const resumed = await agent.resume(first.id);
-  assert.equal(resumed.configOptions.length, 3);
+  assert.equal(resumed.configOptions.length, 4);
   await agent.update(({ sessionUpdate }) => sessionUpdate === "usage_update", "usage");
   const kinds = new Set(agent.updates().map(({ sessionUpdate }) => sessionUpdate));
   assert.deepEqual([...kinds].sort(), [
@@ -423,7 +424,7 @@ scenario("options of a session are those it had, after loading", async (world) =
   assert.equal(modes.currentModeId, "plan");
   assert.deepEqual(
     configOptions.map(({ currentValue }) => currentValue),
-    ["plan", "gptel/Mock/mock-2", "high"],
+    ["plan", "gptel/Mock/mock-2", "high", "auto"],
   );
 });
 

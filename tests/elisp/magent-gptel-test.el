@@ -13,6 +13,7 @@
 (defvar gptel-backend)
 (defvar gptel-model)
 (defvar gptel--known-backends)
+(declare-function gptel-make-gh-copilot "ext:gptel-gh")
 (declare-function gptel-make-openai "ext:gptel-openai")
 
 (defvar magent-gptel-test-key nil
@@ -103,6 +104,8 @@ They are arguments of `magent-define-backend'."
          (openai-chat "https://h/x?version=1" "https://h/x?version=1")
          (openai-responses "https://h/v1/" "https://h/v1/responses")
          (anthropic "https://h" "https://h/v1/messages")
+         (gemini "https://h" "https://h/v1beta/models/m:streamGenerateContent?alt=sse")
+         (gemini "https://h/v1/models" "https://h/v1/models/m:streamGenerateContent?alt=sse")
          (ollama "http://h:11434" "http://h:11434/api/chat")))
     (magent-gptel-test--with `(("B" :dialect ,dialect :url ,url :models (m)))
       (let-alist (magent-gptel-test--route "B" "m")
@@ -143,8 +146,10 @@ They are arguments of `magent-define-backend'."
 (ert-deftest magent-gptel-params-cross-as-an-object ()
   (pcase-dolist (`(,params . ,expected)
                  '((nil . nil)
-                   (((top_k . 4) ("stop" . ["a" "b"]) (:nested . ((on . t))))
-                    . ((top_k . 4) (stop "a" "b") (:nested (on . t))))))
+                   (((top_k . 4) ("stop" . ["a" "b"]) (:nested . ((on . t)))
+                     (plist . (:off :json-false :none nil :list ["a" (:b 1.5)])))
+                    . ((top_k . 4) (stop "a" "b") (nested (on . t))
+                       (plist (off) (none) (list "a" ((b . 1.5))))))))
     (magent-gptel-test--with `(("B" :dialect openai-chat :url "http://b"
                                 :models (m) :params ,params))
       (let ((json (cdr (magent-core--host-answer
@@ -225,6 +230,55 @@ They are arguments of `magent-define-backend'."
         (should (equal (list gptel-backend gptel-model) before))
         (should (equal (magent-test-host-code 'route :backend "Local" :model "none")
                        "unknown-model"))))))
+
+(ert-deftest magent-gptel-every-kind-of-backend-of-gptel-has-its-route ()
+  (magent-gptel-test--with-gptel "k"
+    (dolist (feature '(gptel-anthropic gptel-gemini gptel-ollama gptel-openai-extras))
+      (require feature))
+    (pcase-dolist
+        (`(,maker ,arguments ,dialect ,url ,header)
+         '((gptel-make-anthropic (:key "k" :stream t) "anthropic"
+            "https://api.anthropic.com/v1/messages" ("x-api-key" "k"))
+           (gptel-make-gemini (:key "k" :stream t) "gemini"
+            "https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent?alt=sse"
+            ("X-goog-api-key" "k"))
+           (gptel-make-gemini (:key "k" :stream nil) "gemini"
+            "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent"
+            ("X-goog-api-key" "k"))
+           (gptel-make-ollama (:host "h:11434" :stream t) "ollama"
+            "http://h:11434/api/chat" nil)
+           (gptel-make-deepseek (:key "k" :stream t) "openai-chat"
+            "https://api.deepseek.com/v1/chat/completions" ("Authorization" "Bearer k"))
+           (gptel-make-xai (:key "k" :stream t) "openai-chat"
+            "https://api.x.ai/v1/chat/completions" ("Authorization" "Bearer k"))
+           (gptel-make-azure (:key "k" :host "h" :stream t
+                              :endpoint "/openai/x?api-version=1")
+            "openai-chat" "https://h/openai/x?api-version=1" ("api-key" "k"))
+           (gptel-make-openai-responses (:key "k" :stream t) "openai-responses"
+            "https://api.openai.com/v1/responses" ("Authorization" "Bearer k"))))
+      (when (fboundp maker)
+        (apply maker "Kind" :models '(m) arguments)
+        (let-alist (magent-gptel-test--route "Kind" "m")
+          (should (equal (list maker .dialect) (list maker dialect)))
+          (should (equal (car (split-string .url "[?&]key=")) url))
+          (should (eq .stream (plist-get arguments :stream)))
+          (when header
+            (should (member header .headers))))))))
+
+(ert-deftest magent-gptel-copilot-is-told-who-goes-on-and-asked-in-the-models-protocol ()
+  (magent-gptel-test--with-gptel "k"
+    (unless (require 'gptel-gh nil t)
+      (ert-skip "this version of gptel has no Copilot"))
+    ;; The token would be fetched from the network.
+    (cl-letf (((symbol-function 'gptel--gh-auth) #'ignore))
+      (gptel-make-gh-copilot "Copilot" :models '(chat (both :capabilities (responses-api))))
+      (cl-flet ((told (model continues)
+                  (let-alist (magent-test-host-value 'route :backend "Copilot" :model model
+                                                     :continues continues)
+                    (list .dialect (cadr (assoc "x-initiator" .headers))))))
+        (should (equal (told "chat" :false) '("openai-chat" "user")))
+        (should (equal (told "chat" t) '("openai-chat" "agent")))
+        (should (equal (told "both" t) '("openai-responses" "agent")))))))
 
 (ert-deftest magent-gptel-the-default-is-gptels-unless-nobody-set-it-up ()
   (magent-gptel-test--with-gptel "k"

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use agent_client_protocol_schema::v1::{ContentBlock, EmbeddedResourceResource, Error};
-use magent_types::{PromptBlock, PromptInput, Scope};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use magent_types::{PromptBlock, PromptImage, PromptInput, Scope};
 
 use crate::error::bad_params;
 
@@ -62,20 +64,44 @@ fn prompt_block(block: ContentBlock) -> Result<PromptBlock, Error> {
                 mime_type: text.mime_type,
                 text: text.text,
             }),
-            EmbeddedResourceResource::BlobResourceContents(blob) => Err(bad_params(format!(
-                "The attachment {} is binary, which is not supported; attach a text file.",
-                blob.uri
-            ))),
+            EmbeddedResourceResource::BlobResourceContents(blob) => match blob.mime_type {
+                Some(mime) if mime.starts_with("image/") => {
+                    image(Some(&blob.uri), mime, &blob.blob)
+                }
+                _ => Err(bad_params(format!(
+                    "The attachment {} is binary, which is not supported; attach a text file.",
+                    blob.uri
+                ))),
+            },
             _ => Err(bad_params("This kind of attachment is not supported.")),
         },
-        ContentBlock::Image(_) => Err(bad_params("Images in prompts are not supported.")),
+        ContentBlock::Image(content) => {
+            image(content.uri.as_deref(), content.mime_type, &content.data)
+        }
         ContentBlock::Audio(_) => Err(bad_params("Audio in prompts is not supported.")),
         _ => Err(bad_params("This kind of content is not supported.")),
     }
 }
 
+/// A picture, named by the file it comes from.
+fn image(uri: Option<&str>, mime_type: String, data: &str) -> Result<PromptBlock, Error> {
+    let name = uri
+        .and_then(|uri| uri.rsplit('/').find(|part| !part.is_empty()))
+        .unwrap_or("picture");
+    let data = STANDARD
+        .decode(data.trim())
+        .map_err(|error| bad_params(format!("The picture {name} is no base64: {error}.")))?;
+    Ok(PromptBlock::Image(PromptImage {
+        name: name.to_owned(),
+        mime_type,
+        data,
+    }))
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -97,16 +123,35 @@ mod tests {
         }
     }
 
+    fn read(value: serde_json::Value) -> Result<PromptBlock, Error> {
+        let block: ContentBlock = serde_json::from_value(value).unwrap();
+        Ok(prompt_of(vec![block])?.blocks.remove(0))
+    }
+
     #[test]
-    fn images_and_binaries_are_refused_by_name() {
-        let read = |value| {
-            let block: ContentBlock = serde_json::from_value(value).unwrap();
-            prompt_of(vec![block]).unwrap_err().message
-        };
-        let image = serde_json::json!({"type": "image", "data": "", "mimeType": "image/png"});
-        assert!(read(image).contains("Images"));
-        let blob = serde_json::json!({"type": "resource",
+    fn pictures_are_read_in_both_forms() {
+        let image = json!({"type": "image", "data": "aGk=", "mimeType": "image/png",
+            "uri": "file:///p/shot.png"});
+        let blob = json!({"type": "resource", "resource":
+            {"uri": "file:///p/shot.png", "blob": "aGk=", "mimeType": "image/png"}});
+        for value in [image, blob] {
+            let expected = PromptImage {
+                name: "shot.png".into(),
+                mime_type: "image/png".into(),
+                data: b"hi".into(),
+            };
+            assert_eq!(read(value).unwrap(), PromptBlock::Image(expected));
+        }
+    }
+
+    #[test]
+    fn binaries_and_broken_pictures_are_refused_by_name() {
+        let refused = |value| read(value).unwrap_err().message;
+        let image = json!({"type": "image", "data": "%", "mimeType": "image/png",
+            "uri": "file:///shot.png"});
+        assert!(refused(image).contains("shot.png"));
+        let blob = json!({"type": "resource",
             "resource": {"uri": "file:///a.bin", "blob": "AA=="}});
-        assert!(read(blob).contains("file:///a.bin"));
+        assert!(refused(blob).contains("file:///a.bin"));
     }
 }

@@ -2,10 +2,18 @@
 
 use magent_types::{
     EventType, Item, ItemId, ItemStatus, ItemType, Role, Turn, TurnId, TurnStatus, UnixSeconds,
+    UserImage,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::Ledger;
+
+/// The key of a user's item under which its pictures are named.
+pub(crate) const IMAGES: &str = "images";
+
+fn image_json(image: &UserImage) -> Value {
+    json!({"name": image.name, "mime-type": image.mime_type, "file": image.file})
+}
 
 /// A turn to be queued.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +24,8 @@ pub struct NewTurn {
     pub display: String,
     /// The request as the model reads it, if that differs.
     pub model_text: Option<String>,
+    /// The pictures, without their bytes.
+    pub images: Vec<UserImage>,
     /// Anything else, by key.
     pub metadata: Map<String, Value>,
 }
@@ -41,6 +51,10 @@ impl Ledger {
         item.content = Some(new.display);
         if let Some(text) = new.model_text {
             item.metadata.insert("model-text".into(), text.into());
+        }
+        if !new.images.is_empty() {
+            let images: Vec<Value> = new.images.iter().map(image_json).collect();
+            item.metadata.insert(IMAGES.into(), images.into());
         }
         let item_id = item.id.clone();
         self.start_item(item.clone(), now);

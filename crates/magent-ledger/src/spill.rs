@@ -129,20 +129,25 @@ impl SpillStore {
     }
 
     fn directory(&self, scope: &Scope, session: &SessionId) -> PathBuf {
-        let scope = match scope {
-            Scope::Global => "global".to_owned(),
-            Scope::Project(root) => {
-                let digest = Sha256::digest(root.as_bytes());
-                let name: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-                format!("scope-{name}")
-            }
-        };
-        self.root.join(scope).join(session.as_str())
+        session_folder(&self.root, scope, session)
     }
 }
 
+/// The folder of one session in one scope.
+pub(crate) fn session_folder(root: &Path, scope: &Scope, session: &SessionId) -> PathBuf {
+    let scope = match scope {
+        Scope::Global => "global".to_owned(),
+        Scope::Project(root) => {
+            let digest = Sha256::digest(root.as_bytes());
+            let name: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("scope-{name}")
+        }
+    };
+    root.join(scope).join(session.as_str())
+}
+
 /// Ids become file names, so nothing else than their own form may pass.
-fn is_legal_id(id: &str) -> bool {
+pub(crate) fn is_legal_id(id: &str) -> bool {
     id.len() <= 200
         && id.starts_with(|c: char| c.is_ascii_alphanumeric())
         && id

@@ -32,6 +32,9 @@ impl Runtime {
         let order = Arc::clone(&session);
         let _in_order = order.submitting.lock().await;
         let context = self.freeze(&session, &request).await?;
+        let images = self
+            .keep_images(&session, &request, &context.choice)
+            .await?;
         self.check_open()?;
         let submission_id = request.id.clone();
         let lock_problem = session.open_for_writing(
@@ -39,7 +42,8 @@ impl Runtime {
             &self.services.writer,
             &self.services.holder,
         );
-        let (turn_id, item) = crate::drive::record_prompt(&session, &submission_id, &request);
+        let (turn_id, item) =
+            crate::drive::record_prompt(&session, &submission_id, &request, images);
         let (sender, outcome) = oneshot::channel();
         let submission = Arc::new(Submission {
             id: submission_id.clone(),
@@ -49,24 +53,12 @@ impl Runtime {
             cancel: CancellationToken::new(),
             outcome: Mutex::new(Some(sender)),
         });
-        let report = |kind| {
-            session.emit(
-                &self.services.bus,
-                Some(&submission_id),
-                Some(&turn_id),
-                kind,
-            );
-        };
         let text = request.input.display_text();
-        if let Some(title) = session.derive_title(&text) {
-            report(EventKind::TitleChanged(title));
-        }
-        report(EventKind::UserMessage { item, text });
-        if let Some(problem) = lock_problem {
-            let text =
-                format!("The session could not be locked against other processes: {problem}.");
-            report(EventKind::Notice { item: None, text });
-        }
+        self.tell_accepted(
+            &submission,
+            EventKind::UserMessage { item, text },
+            lock_problem,
+        );
         self.submissions
             .lock()
             .insert(submission_id.clone(), submission);
@@ -77,6 +69,31 @@ impl Runtime {
             turn_id,
             outcome,
         })
+    }
+
+    /// Tells what follows from a prompt that was accepted.
+    fn tell_accepted(
+        &self,
+        submission: &Submission,
+        message: EventKind,
+        lock_problem: Option<String>,
+    ) {
+        let session = &submission.session;
+        let report = |kind| {
+            let (id, turn) = (Some(&submission.id), Some(&submission.turn_id));
+            session.emit(&self.services.bus, id, turn, kind);
+        };
+        if let EventKind::UserMessage { text, .. } = &message
+            && let Some(title) = session.derive_title(text)
+        {
+            report(EventKind::TitleChanged(title));
+        }
+        report(message);
+        if let Some(problem) = lock_problem {
+            let text =
+                format!("The session could not be locked against other processes: {problem}.");
+            report(EventKind::Notice { item: None, text });
+        }
     }
 
     async fn freeze(
@@ -252,7 +269,7 @@ fn request_files(request: &SubmitRequest) -> Vec<PathBuf> {
         .blocks
         .iter()
         .filter_map(|block| match block {
-            PromptBlock::Text(_) => None,
+            PromptBlock::Text(_) | PromptBlock::Image(_) => None,
             PromptBlock::Resource { uri, .. } | PromptBlock::ResourceLink { uri, .. } => {
                 file_of_uri(uri)
             }

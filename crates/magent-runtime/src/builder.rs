@@ -13,6 +13,7 @@ use magent_types::{Failure, SamplingParams, Scope};
 use serde_json::{Value, json};
 
 use crate::authorization::policy_of;
+use crate::images::read_images;
 use crate::models::resolve_route;
 use crate::turn_context::TurnContext;
 
@@ -60,7 +61,8 @@ pub(crate) struct Epoch {
 pub(crate) async fn build(turn: &TurnContext, context: EpochContext) -> Result<Epoch, Failure> {
     let request = turn.request();
     let host = &*turn.services.host;
-    let resolved = resolve_route(host, &request.choice)
+    let continues = context.reason == EpochReason::ToolResult;
+    let resolved = resolve_route(host, &request.choice, continues)
         .await
         .map_err(|error| error.to_failure())?;
     let system = turn.system.get_or_init(|| system_text(turn)).await.clone();
@@ -80,6 +82,7 @@ pub(crate) async fn build(turn: &TurnContext, context: EpochContext) -> Result<E
     let conversation = turn
         .session()
         .read(|state| conversation(state.ledger.thread(), &turn.submission.turn_id, limit));
+    let conversation = read_images(turn, &route, conversation).await;
     let header = json!({
         "phase": context.phase,
         "reason": context.reason.as_str(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use magent_ledger::NewTurn;
 use magent_types::{
     EventKind, Failure, FailureKind, ItemId, ItemStatus, ItemType, StopReason, SubmissionId,
-    TurnId, TurnOutcome, TurnStatus, TurnStatusKind, Usage,
+    TurnId, TurnOutcome, TurnStatus, TurnStatusKind, Usage, UserImage,
 };
 use serde_json::json;
 
@@ -29,6 +29,7 @@ pub(crate) fn record_prompt(
     session: &Session,
     submission: &SubmissionId,
     request: &SubmitRequest,
+    images: Vec<UserImage>,
 ) -> (TurnId, ItemId) {
     let display = request.input.display_text();
     let model_text = request.input.model_text();
@@ -40,6 +41,7 @@ pub(crate) fn record_prompt(
         op_id: submission.as_str().to_owned(),
         model_text: (model_text != display).then_some(model_text),
         display,
+        images,
         metadata,
     };
     session.record(|ledger, now| ledger.queue_turn(turn, now))

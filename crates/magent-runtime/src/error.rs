@@ -28,6 +28,9 @@ pub enum RuntimeError {
     /// No model is set up.
     #[error("No model is configured.")]
     NoModel,
+    /// A picture cannot be shown to the model, or not be kept.
+    #[error("{0}.")]
+    Image(String),
     /// An option has a value that cannot be used.
     #[error("The option {0} {1}.")]
     BadOption(String, String),
@@ -59,6 +62,7 @@ impl RuntimeError {
             Self::UnavailableTool(_) => (FailureKind::Tool, "unavailable-tool"),
             Self::UnknownModel(_) => (FailureKind::Config, "unknown-model"),
             Self::NoModel => (FailureKind::Config, "no-model"),
+            Self::Image(_) => (FailureKind::Config, "image"),
             Self::BadOption(..) => (FailureKind::Config, "bad-option"),
             Self::Rule(_) => (FailureKind::Permission, "bad-rule"),
             Self::Host(_) => (FailureKind::Internal, "host"),

@@ -23,6 +23,7 @@ mod drive;
 mod error;
 mod execution;
 mod host;
+mod images;
 mod live;
 mod models;
 mod orchestrator;

@@ -116,8 +116,13 @@ fn texts(value: &Value, key: &str) -> Vec<String> {
 pub(crate) async fn resolve_route(
     host: &dyn HostPort,
     choice: &ModelChoice,
+    continues: bool,
 ) -> Result<ResolvedRoute, RuntimeError> {
-    let args = json!({"backend": choice.backend, "model": choice.model});
+    let args = json!({
+        "backend": choice.backend,
+        "model": choice.model,
+        "continues": continues,
+    });
     let answer = match host.call("route", args, ROUTE_DEADLINE).await {
         Err(HostError::Failed { code, .. }) if code == "unknown-model" => {
             return Err(RuntimeError::UnknownModel(choice.full_name()));

@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use magent_types::{
-    EventKind, Item, ItemStatus, ItemType, ModelCall, ModelEvent, Role, StopReason, Usage,
+    EventKind, Item, ItemStatus, ItemType, ModelCall, ModelEvent, NativeOrigin, Role, StopReason,
+    Usage,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::ReasoningDisplay;
 use crate::turn_context::TurnContext;
@@ -32,6 +33,9 @@ pub(crate) struct Recorder<'a> {
     /// Blocks of text that ended; their phase is known when the answer is whole.
     texts: Vec<Block>,
     calls: Vec<ModelCall>,
+    /// The answer in its provider's own form.
+    native: Option<Value>,
+    origin: NativeOrigin,
     pub(crate) usage: Usage,
     pub(crate) stop: Option<StopReason>,
 }
@@ -45,12 +49,14 @@ struct Block {
 }
 
 impl<'a> Recorder<'a> {
-    pub(crate) fn new(turn: &'a TurnContext) -> Self {
+    pub(crate) fn new(turn: &'a TurnContext, origin: NativeOrigin) -> Self {
         Self {
             turn,
             open: None,
             texts: Vec::new(),
             calls: Vec::new(),
+            native: None,
+            origin,
             usage: Usage::default(),
             stop: None,
         }
@@ -65,6 +71,7 @@ impl<'a> Recorder<'a> {
                 }
             }
             ModelEvent::ToolCall(call) => self.calls.push(call),
+            ModelEvent::Native(answer) => self.native = Some(answer),
             ModelEvent::Usage(usage) => self.usage = usage,
             ModelEvent::Completed(stop) => self.stop = Some(stop),
         }
@@ -179,11 +186,29 @@ impl<'a> Recorder<'a> {
             });
             texts.push(text);
         }
+        self.keep_native();
         Answer {
             text: texts.join("\n\n"),
             calls: std::mem::take(&mut self.calls),
             stop,
         }
+    }
+
+    /// Records the answer in its provider's own form, which a later request over the same
+    /// route repeats.
+    fn keep_native(&mut self) {
+        let Some(answer) = self.native.take() else {
+            return;
+        };
+        let native = json!({"origin": self.origin.to_json(), "answer": answer});
+        let turn_id = self.turn.submission.turn_id.clone();
+        self.turn.record(|ledger, now| {
+            let mut item = Item::new(turn_id, ItemType::Provider, now);
+            item.status = ItemStatus::InProgress;
+            ledger.start_item(item.clone(), now);
+            item.metadata.insert("native".into(), native);
+            ledger.complete_item(item, now);
+        });
     }
 
     /// Ends everything that was begun; what was shown is kept as it stands.

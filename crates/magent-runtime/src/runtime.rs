@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-use magent_ledger::{SessionDirectory, SpillSettings, SpillStore, StoreWriter};
+use magent_ledger::{ImageStore, SessionDirectory, SpillSettings, SpillStore, StoreWriter};
 use magent_sampling::Sampler;
 use magent_tools::{Catalog, ProcessSetup, builtin_catalog};
 use magent_types::{ApprovalId, EventKind, Scope, SessionId, SubmissionId};
@@ -71,6 +71,7 @@ impl Runtime {
             }
         })?;
         let spill = SpillStore::new(&ports.session_directory);
+        let images = ImageStore::new(&ports.session_directory);
         let sweeper = spill.clone();
         ports
             .handle
@@ -83,6 +84,7 @@ impl Runtime {
                 approvals: Approvals::default(),
                 audit: Audit::new(ports.home.clone()),
                 spill,
+                images,
                 about: ports.about,
                 process_setup: ports.process_setup,
                 home: ports.home,

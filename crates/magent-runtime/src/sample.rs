@@ -1,5 +1,6 @@
 //! One request to a model, with its attempts, as items of the ledger and reports.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use magent_sampling::{ProviderError, Retry, SampleLimits};
@@ -35,7 +36,7 @@ pub(crate) async fn run_sample(turn: &TurnContext, epoch: &Epoch) -> SampleEnd {
     let mut sample = begin(turn, epoch);
     let mut attempts: u32 = 1;
     loop {
-        let mut recorder = Recorder::new(turn);
+        let mut recorder = Recorder::new(turn, epoch.route.origin());
         let result = attempt(turn, epoch, &mut recorder).await;
         let usage = recorder.usage;
         let end = match result {
@@ -69,15 +70,16 @@ pub(crate) async fn run_sample(turn: &TurnContext, epoch: &Epoch) -> SampleEnd {
         };
         let failure = end.to_failure(&epoch.route.backend, &epoch.route.model);
         let again = match end.retry() {
-            Retry::BeforeText(pause) if !recorder.has_text() => Some(pause),
+            Retry::BeforeText(pause) if !recorder.has_text() && turn.requests_left() > 0 => {
+                Some(pause.unwrap_or(RETRY_PAUSE * 2_u32.saturating_pow(attempts - 1)))
+            }
             _ => None,
         };
         recorder.abandon(ItemStatus::Failed);
         let limit = turn.request().config.stream_retry_limit;
         match again {
             Some(pause) if attempts <= limit => {
-                announce_retry(turn, &failure, attempts, limit);
-                let pause = pause.unwrap_or(RETRY_PAUSE * 2_u32.pow(attempts - 1));
+                announce_retry(turn, &failure, pause, (attempts, limit));
                 tokio::select! {
                     () = tokio::time::sleep(pause) => {}
                     () = turn.cancel().cancelled() => {
@@ -159,8 +161,20 @@ fn finish(
     });
 }
 
-fn announce_retry(turn: &TurnContext, failure: &Failure, attempt: u32, limit: u32) {
-    let text = format!("{} Trying again ({attempt} of {limit}).", failure.message);
+fn announce_retry(
+    turn: &TurnContext,
+    failure: &Failure,
+    pause: Duration,
+    (attempt, limit): (u32, u32),
+) {
+    let wait = match pause.as_secs_f64().round() as u64 {
+        0 | 1 => String::new(),
+        seconds => format!(" in {seconds} s"),
+    };
+    let text = format!(
+        "{} Trying again{wait} ({attempt} of {limit}).",
+        failure.message
+    );
     let item = turn.record(|ledger, now| {
         let mut item = Item::new(turn.submission.turn_id.clone(), ItemType::Notice, now);
         item.status = ItemStatus::InProgress;
@@ -183,6 +197,7 @@ async fn attempt(
     epoch: &Epoch,
     recorder: &mut Recorder<'_>,
 ) -> Result<StopReason, ProviderError> {
+    turn.requests.fetch_add(1, Ordering::Relaxed);
     let (sender, mut events) = mpsc::channel(EVENTS_AHEAD);
     let limits = SampleLimits {
         inactivity: turn.request().config.request_timeout,

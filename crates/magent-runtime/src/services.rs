@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use magent_ledger::{SessionDirectory, SpillError, SpillSettings, SpillStore, StoreWriter};
+use magent_ledger::{
+    ImageStore, SessionDirectory, SpillError, SpillSettings, SpillStore, StoreWriter,
+};
 use magent_sampling::Sampler;
 use magent_tools::{
     Catalog, HostPort, LiveOutput, ProcessSetup, ReadFilter, SpillPage, SpillReader, ToolContext,
@@ -26,6 +28,7 @@ pub(crate) struct Services {
     pub(crate) approvals: Approvals,
     pub(crate) audit: Audit,
     pub(crate) spill: SpillStore,
+    pub(crate) images: ImageStore,
     pub(crate) about: String,
     pub(crate) process_setup: Option<ProcessSetup>,
     pub(crate) home: Option<PathBuf>,

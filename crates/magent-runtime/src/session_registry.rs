@@ -95,10 +95,30 @@ impl Runtime {
         match opened.await {
             Ok(opened) => {
                 let (session, notice) = opened?;
+                let notices = [notice, self.forget_missing_model(&session).await];
+                let notices: Vec<String> = notices.into_iter().flatten().collect();
+                let notice = (!notices.is_empty()).then(|| notices.join(" "));
                 Ok(describe(&session, notice))
             }
             Err(_) => Err(RuntimeError::ShuttingDown),
         }
+    }
+
+    /// A session whose model is not registered any more goes on with the default one, and
+    /// says so.  Where nothing is registered, or nobody answers, nothing is changed.
+    async fn forget_missing_model(&self, session: &Session) -> Option<String> {
+        let model = session.read(|state| state.options.model.clone())?;
+        let catalog = self.models().await.ok()?;
+        let default = catalog.default.as_ref()?;
+        if catalog.get(&model).is_some() {
+            return None;
+        }
+        session.update(|state| state.options.model = None);
+        Some(format!(
+            "The model {} of this session is not configured any more; {} is used instead.",
+            model.full_name(),
+            default.full_name()
+        ))
     }
 
     fn open_saved(
@@ -302,6 +322,17 @@ impl Runtime {
     pub fn set_effort(&self, id: &SessionId, effort: Option<Effort>) -> Result<(), RuntimeError> {
         self.session(id)?
             .update(|state| state.options.effort = effort);
+        Ok(())
+    }
+
+    /// Switches whether a session's models think, for later prompts; `None` is the default.
+    pub fn set_thinking(
+        &self,
+        id: &SessionId,
+        thinking: Option<Thinking>,
+    ) -> Result<(), RuntimeError> {
+        self.session(id)?
+            .update(|state| state.options.thinking = thinking);
         Ok(())
     }
 }

@@ -1,5 +1,7 @@
 //! The turn loop: epochs of asking and acting until there is an answer.
 
+use std::sync::atomic::Ordering;
+
 use magent_types::{Failure, FailureKind, StopReason};
 
 use crate::batch::{BatchEnd, run_batch};
@@ -28,8 +30,8 @@ pub(crate) async fn run_turn(turn: &TurnContext) -> TurnEnd {
         if turn.cancel().is_cancelled() {
             return TurnEnd::Cancelled;
         }
-        if let Some(failure) = over_limit(turn, context.index) {
-            return TurnEnd::Failed(failure, None);
+        if turn.requests_left() == 0 {
+            return TurnEnd::Failed(over_limit(turn), None);
         }
         let epoch = tokio::select! {
             biased;
@@ -84,14 +86,12 @@ fn conclude(text: String, stop: StopReason, empty: impl FnOnce() -> Failure) -> 
     }
 }
 
-fn over_limit(turn: &TurnContext, index: u32) -> Option<Failure> {
-    let limit = turn.request().config.max_sampling_requests?;
-    (index > limit).then(|| {
-        Failure::new(
-            FailureKind::Config,
-            "sampling-limit",
-            format!("The turn was stopped after {limit} requests to the model."),
-        )
-        .with_hint("The limit is magent-max-sampling-requests.")
-    })
+fn over_limit(turn: &TurnContext) -> Failure {
+    let made = turn.requests.load(Ordering::Relaxed);
+    Failure::new(
+        FailureKind::Config,
+        "sampling-limit",
+        format!("The turn was stopped after {made} requests to the model."),
+    )
+    .with_hint("The limit is magent-max-sampling-requests.")
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use magent_ledger::Ledger;
 use magent_types::{CallId, EventKind, ItemStatus, ToolView, UnixSeconds, Usage};
@@ -18,6 +19,8 @@ pub(crate) struct TurnContext {
     pub(crate) submission: Arc<Submission>,
     /// Tokens of all requests so far.
     pub(crate) usage: Mutex<Usage>,
+    /// How many requests were made, attempts included.
+    pub(crate) requests: AtomicU32,
     /// The system text, read once: it must not change while the turn runs.
     pub(crate) system: tokio::sync::OnceCell<String>,
     /// Calls that user interfaces know of.
@@ -30,9 +33,17 @@ impl TurnContext {
             services,
             submission,
             usage: Mutex::default(),
+            requests: AtomicU32::new(0),
             system: tokio::sync::OnceCell::new(),
             announced: Mutex::default(),
         }
+    }
+
+    /// How many requests the turn may still make.
+    pub(crate) fn requests_left(&self) -> u32 {
+        let limit = self.request().config.max_sampling_requests;
+        let made = self.requests.load(Ordering::Relaxed);
+        limit.map_or(u32::MAX, |limit| limit.saturating_sub(made))
     }
 
     /// Tells of a call before anything else is told about it, once.

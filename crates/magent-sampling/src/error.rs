@@ -29,6 +29,9 @@ pub enum ProviderError {
         host: String,
         /// What the system said.
         problem: String,
+        /// Whether it will be the same the next time, as with a certificate that nobody
+        /// trusts.
+        lasting: bool,
     },
     /// The server answered with an error status.
     #[error("HTTP {}: {}", .0.status, .0.message)]
@@ -80,13 +83,23 @@ pub enum Retry {
     BeforeText(Option<Duration>),
 }
 
+/// Nobody is kept waiting longer than this for a provider that names a time.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
 impl ProviderError {
     /// Whether asking again may help.
     pub fn retry(&self) -> Retry {
         match self {
-            Self::Truncated { .. } => Retry::BeforeText(None),
+            Self::Truncated { .. } | Self::Unreachable { lasting: false, .. } => {
+                Retry::BeforeText(None)
+            }
+            Self::Http(http) => match (http.status, http.retry_after) {
+                (429 | 503 | 529, Some(wait)) if wait <= LONGEST_WAIT => {
+                    Retry::BeforeText(Some(wait))
+                }
+                _ => Retry::Never,
+            },
             Self::Unreachable { .. }
-            | Self::Http(_)
             | Self::Reported { .. }
             | Self::Silent { .. }
             | Self::Protocol { .. }

@@ -18,7 +18,7 @@ mod sampler;
 mod sse;
 mod transport;
 
-pub use dialect::{Codec, Decoder, codec_for};
+pub use dialect::{Codec, Decoder, EventDecoder, Framing, codec_for};
 pub use error::{HttpFailure, ProviderError, Retry};
 pub use fingerprint::fingerprint;
 pub use redact::Redactor;

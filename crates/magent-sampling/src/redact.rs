@@ -3,6 +3,7 @@
 use std::mem;
 
 use magent_types::ModelEvent;
+use serde_json::Value;
 
 use crate::Route;
 
@@ -94,6 +95,11 @@ impl StreamRedactor {
                 call.arguments = self.redactor.clean(&call.arguments);
                 out.push(ModelEvent::ToolCall(call));
             }
+            ModelEvent::Native(mut answer) => {
+                self.flush(out);
+                self.redactor.clean_json(&mut answer);
+                out.push(ModelEvent::Native(answer));
+            }
             event @ (ModelEvent::Usage(_) | ModelEvent::Completed(_)) => {
                 self.flush(out);
                 out.push(event);
@@ -130,6 +136,16 @@ impl StreamRedactor {
 }
 
 impl Redactor {
+    /// Removes the secrets from every text in a value.
+    fn clean_json(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.clean(text),
+            Value::Array(values) => values.iter_mut().for_each(|value| self.clean_json(value)),
+            Value::Object(fields) => fields.values_mut().for_each(|value| self.clean_json(value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
     /// Where the longest end of the text begins that a secret begins with.
     fn open_end(&self, text: &str) -> usize {
         let starts = self.secrets.iter().filter_map(|secret| {
@@ -145,6 +161,7 @@ impl Redactor {
 #[cfg(test)]
 mod tests {
     use magent_types::{ModelCall, StopReason};
+    use serde_json::json;
 
     use super::*;
 
@@ -163,6 +180,7 @@ mod tests {
             ModelEvent::TextDelta(text) => text,
             ModelEvent::ReasoningDelta(text) => format!("({text})"),
             ModelEvent::ToolCall(call) => call.arguments,
+            ModelEvent::Native(answer) => answer.to_string(),
             ModelEvent::Usage(_) => String::new(),
             ModelEvent::Completed(_) => ".".to_owned(),
         });
@@ -198,10 +216,11 @@ mod tests {
             ModelEvent::ReasoningDelta("secret".into()),
             ModelEvent::TextDelta("-1".into()),
             ModelEvent::ToolCall(call),
+            ModelEvent::Native(json!([{"a": "secret-1"}])),
         ];
         assert_eq!(
             told(redactor(&["secret-1"]), events),
-            "(secret)-1echo <redacted>"
+            r#"(secret)-1echo <redacted>[{"a":"<redacted>"}]"#
         );
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use magent_types::{Dialect, DurableRoute, SamplingParams};
+use magent_types::{Dialect, DurableRoute, NativeOrigin, SamplingParams};
 use serde_json::{Map, Value};
 
 /// A text that must not be shown: a key or a header that carries one.
@@ -73,6 +73,16 @@ impl Route {
             backend: self.backend.clone(),
             model: self.model.clone(),
             params,
+        }
+    }
+
+    /// Where answers over this route come from.
+    pub fn origin(&self) -> NativeOrigin {
+        NativeOrigin {
+            dialect: self.dialect,
+            backend: self.backend.clone(),
+            host: self.host(),
+            model: self.model.clone(),
         }
     }
 

@@ -1,5 +1,16 @@
 //! What a user sends with a prompt.
 
+/// A picture that came with a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromptImage {
+    /// Its name for people.
+    pub name: String,
+    /// Its media type, such as `image/png`.
+    pub mime_type: String,
+    /// Its bytes.
+    pub data: Vec<u8>,
+}
+
 /// One block of a prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PromptBlock {
@@ -25,6 +36,8 @@ pub enum PromptBlock {
         /// Its size in bytes, if told.
         size: Option<i64>,
     },
+    /// A picture.
+    Image(PromptImage),
 }
 
 /// A prompt: the user's blocks in their order.
@@ -49,7 +62,9 @@ impl PromptInput {
             .iter()
             .filter_map(|block| match block {
                 PromptBlock::Text(text) => Some(text.as_str()),
-                PromptBlock::Resource { .. } | PromptBlock::ResourceLink { .. } => None,
+                PromptBlock::Resource { .. }
+                | PromptBlock::ResourceLink { .. }
+                | PromptBlock::Image(_) => None,
             })
             .collect();
         texts.concat().trim().to_owned()
@@ -64,6 +79,7 @@ impl PromptInput {
                 PromptBlock::Text(_) => None,
                 PromptBlock::Resource { uri, .. } => Some(short_name(uri)),
                 PromptBlock::ResourceLink { name, .. } => Some(name.as_str()),
+                PromptBlock::Image(image) => Some(image.name.as_str()),
             })
             .collect();
         let words = self.words();
@@ -87,7 +103,7 @@ impl PromptInput {
         }
         for block in &self.blocks {
             match block {
-                PromptBlock::Text(_) => {}
+                PromptBlock::Text(_) | PromptBlock::Image(_) => {}
                 PromptBlock::Resource {
                     uri,
                     mime_type,
@@ -120,6 +136,14 @@ impl PromptInput {
             }
         }
         parts.join("\n\n")
+    }
+
+    /// The pictures.
+    pub fn images(&self) -> impl Iterator<Item = &PromptImage> {
+        self.blocks.iter().filter_map(|block| match block {
+            PromptBlock::Image(image) => Some(image),
+            _ => None,
+        })
     }
 
     /// Whether there is nothing to answer.

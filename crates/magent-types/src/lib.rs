@@ -24,8 +24,10 @@ mod status;
 mod tool;
 
 pub use agent::{AgentDefinition, AgentMode};
-pub use content::{PromptBlock, PromptInput};
-pub use conversation::{ConversationEntry, ToolExchange};
+pub use content::{PromptBlock, PromptImage, PromptInput};
+pub use conversation::{
+    ConversationEntry, NativeAnswer, NativeOrigin, ToolExchange, UNKNOWN_RESULT, UserImage,
+};
 pub use event::{ApprovalView, EventKind, RuntimeEvent, ToolView, TurnOutcome, TurnStatusKind};
 pub use failure::{Failure, FailureKind};
 pub use ids::{

@@ -247,6 +247,9 @@ pub enum ModelEvent {
     ReasoningDelta(String),
     /// A whole tool call.
     ToolCall(ModelCall),
+    /// The whole answer in its provider's own form, if something of it has no other; see
+    /// [`NativeAnswer`](crate::NativeAnswer).
+    Native(Value),
     /// Tokens used; the last one told counts.
     Usage(Usage),
     /// The end.

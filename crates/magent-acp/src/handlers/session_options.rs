@@ -6,7 +6,7 @@ use agent_client_protocol_schema::v1::{
     ConfigOptionUpdate, Error, SessionUpdate, SetSessionConfigOptionRequest,
     SetSessionConfigOptionResponse, SetSessionModeRequest, SetSessionModeResponse,
 };
-use magent_types::{Effort, SessionId};
+use magent_types::{Effort, SessionId, Thinking};
 use serde_json::Value;
 
 use crate::connection::Connection;
@@ -87,6 +87,16 @@ async fn set_option(
                 ),
             };
             runtime.set_effort(id, effort)
+        }
+        "thinking" => {
+            let thinking = match value {
+                AUTO => None,
+                value => Some(
+                    Thinking::parse(value)
+                        .ok_or_else(|| bad_params(format!("There is no thinking mode {value}.")))?,
+                ),
+            };
+            runtime.set_thinking(id, thinking)
         }
         _ => return Err(bad_params(format!("There is no option {option}."))),
     };

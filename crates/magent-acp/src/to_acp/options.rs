@@ -5,7 +5,7 @@ use agent_client_protocol_schema::v1::{
     SessionModeState,
 };
 use magent_runtime::{ModelCatalog, ModelChoice, Runtime, SessionOptions};
-use magent_types::{Effort, ModelInfo};
+use magent_types::{Effort, ModelInfo, Thinking};
 
 /// The value that leaves a choice to agent and defaults.
 pub(crate) const AUTO: &str = "auto";
@@ -43,6 +43,7 @@ pub(crate) fn config_options_from(
         agent_option(runtime, options),
         model_option(catalog, options),
         effort_option(options),
+        thinking_option(options),
     ]
 }
 
@@ -116,6 +117,17 @@ fn effort_option(options: &SessionOptions) -> SessionConfigOption {
     }
     let current = options.effort.map_or(AUTO, Effort::as_str);
     SessionConfigOption::select("effort", "Thought level", current, choices)
+        .category(SessionConfigOptionCategory::ThoughtLevel)
+}
+
+fn thinking_option(options: &SessionOptions) -> SessionConfigOption {
+    let choices = vec![
+        SessionConfigSelectOption::new(AUTO, "Auto"),
+        SessionConfigSelectOption::new(Thinking::Enabled.as_str(), "Enabled"),
+        SessionConfigSelectOption::new(Thinking::Disabled.as_str(), "Disabled"),
+    ];
+    let current = options.thinking.map_or(AUTO, Thinking::as_str);
+    SessionConfigOption::select("thinking", "Thinking mode", current, choices)
         .category(SessionConfigOptionCategory::ThoughtLevel)
 }
 

@@ -1,9 +1,11 @@
 //! The conversation as a model is to read it.
 
 use magent_types::{
-    CallId, ConversationEntry, Item, ItemStatus, ItemType, Role, Thread, ToolExchange, Turn,
-    TurnId, TurnStatus,
+    CallId, ConversationEntry, Item, ItemStatus, ItemType, NativeAnswer, NativeOrigin, Role,
+    Thread, ToolExchange, Turn, TurnId, TurnStatus, UNKNOWN_RESULT, UserImage,
 };
+
+use crate::record::IMAGES;
 
 /// How much of the past a model reads.
 #[derive(Clone, Copy, Debug)]
@@ -11,9 +13,6 @@ pub struct HistoryLimit {
     /// About this many messages; only whole turns are left out, never the newest.
     pub max_messages: Option<usize>,
 }
-
-/// What a model is told of a call that never got a result.
-const UNKNOWN_RESULT: &str = "The call was interrupted. Whether it took effect is unknown.";
 
 /// The conversation up to and including the current turn: of every earlier turn that
 /// ended, and of the current one, the user's words and then, in order, what was said
@@ -49,7 +48,14 @@ pub fn conversation(
 fn drop_oldest(turns: &mut Vec<Vec<ConversationEntry>>, most: usize) {
     let messages = |turn: &Vec<ConversationEntry>| {
         turn.iter()
-            .filter(|entry| !matches!(entry, ConversationEntry::SampleStart))
+            .filter(|entry| {
+                !matches!(
+                    entry,
+                    ConversationEntry::SampleStart
+                        | ConversationEntry::Native(_)
+                        | ConversationEntry::Image(_)
+                )
+            })
             .count()
     };
     let mut total: usize = turns.iter().map(messages).sum();
@@ -65,17 +71,17 @@ fn turn_entries(turn: &Turn, is_current: bool) -> Vec<ConversationEntry> {
     let mut entries = Vec::new();
     for item in &turn.items {
         match item.kind {
-            ItemType::Message => entries.extend(message_entry(item)),
+            ItemType::Message => {
+                entries.extend(message_entry(item));
+                entries.extend(images(item));
+            }
             ItemType::Reasoning if item.status == ItemStatus::Completed => {
                 entries.extend(item.content.clone().map(ConversationEntry::Reasoning));
             }
             ItemType::Tool => entries.extend(tool_entry(item, is_current)),
             ItemType::Sample => entries.push(ConversationEntry::SampleStart),
-            ItemType::Reasoning
-            | ItemType::Plan
-            | ItemType::Provider
-            | ItemType::Notice
-            | ItemType::WorkflowStep => {}
+            ItemType::Provider => entries.extend(native_entry(item)),
+            ItemType::Reasoning | ItemType::Plan | ItemType::Notice | ItemType::WorkflowStep => {}
         }
     }
     entries
@@ -99,6 +105,32 @@ fn message_entry(item: &Item) -> Option<ConversationEntry> {
         }
         Some(Role::Assistant) | None => None,
     }
+}
+
+/// The pictures of a user's message, without their bytes.
+fn images(item: &Item) -> impl Iterator<Item = ConversationEntry> {
+    let images = item.metadata.get(IMAGES).and_then(|list| list.as_array());
+    images.into_iter().flatten().filter_map(|image| {
+        let text = |key: &str| Some(image.get(key)?.as_str()?.to_owned());
+        Some(ConversationEntry::Image(UserImage {
+            name: text("name")?,
+            mime_type: text("mime-type")?,
+            file: text("file")?,
+            data: None,
+        }))
+    })
+}
+
+/// Only a whole answer can stand for its sample.
+fn native_entry(item: &Item) -> Option<ConversationEntry> {
+    if item.status != ItemStatus::Completed {
+        return None;
+    }
+    let native = item.metadata.get("native")?;
+    Some(ConversationEntry::Native(NativeAnswer {
+        origin: NativeOrigin::from_json(native.get("origin")?)?,
+        answer: native.get("answer")?.clone(),
+    }))
 }
 
 fn tool_entry(item: &Item, is_current: bool) -> Option<ConversationEntry> {

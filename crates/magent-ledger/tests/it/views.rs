@@ -14,6 +14,8 @@ fn texts(entries: &[ConversationEntry]) -> Vec<String> {
         .map(|entry| match entry {
             ConversationEntry::User(text) => format!("user: {text}"),
             ConversationEntry::SampleStart => "--".into(),
+            ConversationEntry::Image(image) => format!("image: {}", image.name),
+            ConversationEntry::Native(native) => format!("native: {}", native.answer),
             ConversationEntry::Reasoning(text) => format!("reasoning: {text}"),
             ConversationEntry::Assistant { text, .. } => format!("assistant: {text}"),
             ConversationEntry::Tool(tool) => {

@@ -152,6 +152,45 @@ async fn unknown_tools_and_bad_arguments_are_told_to_the_model() {
     assert!(results[3].contains("missing properties"), "{}", results[3]);
 }
 
+#[tokio::test]
+async fn a_provider_that_names_a_time_is_asked_again_then_and_one_that_names_none_is_not() {
+    let busy = |status: u16, wait: &str| {
+        Reply::json(status, &json!({"error": {"message": "busy"}})).header("Retry-After", wait)
+    };
+    let world = World::new([busy(429, "0"), busy(503, "1"), Reply::answer("at last")]).await;
+    assert_eq!(world.turn("go").await.text, "at last");
+    let requests = world.server.requests();
+    assert_eq!(requests.len(), 3);
+    assert_eq!(requests[0].body, requests[2].body);
+    assert_eq!(
+        shapes(&world.saved_items()),
+        [
+            "message completed",
+            "sample completed",
+            "notice completed",
+            "notice completed",
+            "message completed final",
+        ]
+    );
+    world.server.push(busy(429, "3600"));
+    fails(&world, "rate-limited").await;
+    // Three refusals are one too many.
+    for _ in 0..3 {
+        world.server.push(busy(503, "0"));
+    }
+    fails(&world, "server-error").await;
+}
+
+#[tokio::test]
+async fn attempts_count_as_requests() {
+    let cut = || Reply::stream(&ChatStream::new().reasoning("hm")).step(Step::Break);
+    let mut world = World::new([cut(), cut()]).await;
+    world.config.max_sampling_requests = Some(2);
+    let outcome = world.turn("go").await;
+    assert_eq!(outcome.failure.unwrap().code, "stream-truncated");
+    assert_eq!(world.server.requests().len(), 2);
+}
+
 /// Case 49.
 #[tokio::test]
 async fn the_limit_of_requests_ends_the_turn_before_one_too_many() {

@@ -1,7 +1,14 @@
 //! Codecs: how each provider's protocol says a request and an answer.
 
+mod anthropic;
+mod framing;
 mod openai_chat;
+mod openai_responses;
+mod speech;
+#[cfg(test)]
+mod test_support;
 
+pub use framing::{EventDecoder, Framing};
 use magent_types::{Dialect, ModelEvent};
 use serde_json::Value;
 
@@ -9,8 +16,19 @@ use crate::{ProviderError, Route, SampleRequest, SseEvent};
 
 /// Turns requests into bodies and makes decoders for the answers.
 pub trait Codec: Send + Sync {
+    /// Whether the protocol can say what is asked; if not, why, as a sentence.  What was
+    /// chosen by name must never be left out silently.
+    fn check(&self, _route: &Route, _request: &SampleRequest) -> Result<(), String> {
+        Ok(())
+    }
+
     /// The body of the request.
     fn encode(&self, route: &Route, request: &SampleRequest) -> Value;
+
+    /// How a streamed answer is cut into events.
+    fn framing(&self) -> Framing {
+        Framing::Events
+    }
 
     /// A decoder for one answer that comes as a stream of events.
     fn decoder(&self, route: &Route) -> Box<dyn Decoder>;
@@ -41,6 +59,8 @@ pub trait Decoder: Send {
 pub fn codec_for(dialect: Dialect) -> Option<&'static dyn Codec> {
     match dialect {
         Dialect::OpenAiChat => Some(&openai_chat::OpenAiChat),
-        Dialect::OpenAiResponses | Dialect::Anthropic | Dialect::Gemini | Dialect::Ollama => None,
+        Dialect::Anthropic => Some(&anthropic::Anthropic),
+        Dialect::OpenAiResponses => Some(&openai_responses::OpenAiResponses),
+        Dialect::Gemini | Dialect::Ollama => None,
     }
 }

@@ -15,7 +15,7 @@ use super::client::Clients;
 use super::response::{BodyKind, ERROR_BODY_LIMIT, body_kind, http_failure};
 use crate::redact::StreamRedactor;
 use crate::{
-    Codec, ProviderError, Redactor, Route, SampleLimits, SampleRequest, Sampler, SseDecoder,
+    Codec, EventDecoder, ProviderError, Redactor, Route, SampleLimits, SampleRequest, Sampler,
     codec_for,
 };
 
@@ -52,6 +52,7 @@ impl Sampler for HttpSampler {
                 route.backend
             ))
         })?;
+        codec.check(route, request).map_err(ProviderError::Route)?;
         let attempt = Attempt {
             route,
             codec,
@@ -154,7 +155,7 @@ impl Attempt<'_> {
     }
 
     async fn events(&mut self, response: reqwest::Response) -> Result<(), ProviderError> {
-        let mut sse = SseDecoder::default();
+        let mut frames = EventDecoder::new(self.codec.framing());
         let mut decoder = self.codec.decoder(self.route);
         let mut stream = response.bytes_stream();
         let mut raw = Vec::new();
@@ -168,12 +169,12 @@ impl Attempt<'_> {
                     if size > BODY_LIMIT {
                         return Err(self.unexpected("an answer that does not end"));
                     }
-                    sse.push(&bytes, &mut raw);
+                    frames.push(&bytes, &mut raw);
                     None
                 }
                 Some(Err(error)) => Some(error),
                 None => {
-                    sse.finish(&mut raw);
+                    frames.finish(&mut raw);
                     let result = self.decode(&mut *decoder, &mut raw, &mut out);
                     let result = result.and_then(|()| decoder.finish(&mut out));
                     self.pass_on(&mut out).await?;
@@ -291,6 +292,7 @@ impl Attempt<'_> {
         ProviderError::Unreachable {
             host,
             problem: self.answer.redactor.clean(&innermost(error)),
+            lasting: is_lasting(error),
         }
     }
 
@@ -307,6 +309,21 @@ impl Attempt<'_> {
             other => other,
         }
     }
+}
+
+/// A certificate or a protocol that does not fit stays so; a server or network that is not
+/// there may come back.
+fn is_lasting(error: &reqwest::Error) -> bool {
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    while let Some(error) = cause {
+        if let Some(io) = error.downcast_ref::<std::io::Error>()
+            && io.kind() == std::io::ErrorKind::InvalidData
+        {
+            return true;
+        }
+        cause = error.source();
+    }
+    error.is_builder() || error.is_redirect()
 }
 
 /// The cause at the bottom says most; the layers above only repeat the URL, which may

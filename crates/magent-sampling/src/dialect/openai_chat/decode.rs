@@ -10,8 +10,10 @@ use std::collections::BTreeMap;
 use magent_types::{ModelCall, ModelEvent, StopReason, Usage, parse_json};
 use serde_json::Value;
 
+use super::encode::wants_reasoning;
+use super::native::Native;
 use crate::dialect::Decoder;
-use crate::{ProviderError, SseEvent};
+use crate::{ProviderError, Route, SseEvent};
 
 /// Decodes one answer.
 pub(super) struct ChatDecoder {
@@ -21,19 +23,19 @@ pub(super) struct ChatDecoder {
     finish: Option<String>,
     refused: bool,
     done: bool,
-    usage_seen: bool,
+    native: Native,
 }
 
 impl ChatDecoder {
-    pub(super) fn new(host: String) -> Self {
+    pub(super) fn new(route: &Route) -> Self {
         Self {
-            host,
+            host: route.host(),
+            native: Native::new(wants_reasoning(route)),
             calls: BTreeMap::new(),
             last_index: None,
             finish: None,
             refused: false,
             done: false,
-            usage_seen: false,
         }
     }
 
@@ -67,7 +69,6 @@ impl ChatDecoder {
             return Err(error);
         }
         if let Some(usage) = chunk.get("usage").and_then(read_usage) {
-            self.usage_seen = true;
             out.push(ModelEvent::Usage(usage));
         }
         let choices = chunk.get("choices").and_then(Value::as_array);
@@ -98,6 +99,7 @@ impl ChatDecoder {
             .into_iter()
             .filter_map(|key| message.get(key).and_then(Value::as_str))
             .find(|text| !text.is_empty());
+        self.native.message(message);
         if let Some(text) = reasoning {
             out.push(ModelEvent::ReasoningDelta(text.to_owned()));
         }
@@ -127,6 +129,7 @@ impl ChatDecoder {
         let name = real_text(function.get("name"));
         let index = self.index_of(piece, id, name);
         self.last_index = Some(index);
+        self.native.call(index, piece);
         let call = self.calls.entry(index).or_insert_with(|| ModelCall {
             id: String::new(),
             name: String::new(),
@@ -235,13 +238,19 @@ impl Decoder for ChatDecoder {
             });
         }
         let calls = std::mem::take(&mut self.calls);
-        let calls: Vec<ModelCall> = calls
-            .into_values()
+        let calls: Vec<(u64, ModelCall)> = calls
+            .into_iter()
             // A piece that never got a name is no call, unless it says something.
-            .filter(|call| !call.name.is_empty() || !call.arguments.trim().is_empty())
+            .filter(|(_, call)| !call.name.is_empty() || !call.arguments.trim().is_empty())
             .collect();
         let stop = self.stop_reason(!calls.is_empty());
-        out.extend(calls.into_iter().map(ModelEvent::ToolCall));
+        let indexes: Vec<u64> = calls.iter().map(|(index, _)| *index).collect();
+        out.extend(
+            calls
+                .into_iter()
+                .map(|(_, call)| ModelEvent::ToolCall(call)),
+        );
+        out.extend(self.native.take(&indexes).map(ModelEvent::Native));
         out.push(ModelEvent::Completed(stop));
         Ok(())
     }

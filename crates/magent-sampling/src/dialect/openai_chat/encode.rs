@@ -1,8 +1,10 @@
 //! The request's body.
 
-use magent_types::{ConversationEntry, Thinking, ToolExchange};
+use magent_types::ToolExchange;
 use serde_json::{Map, Value, json};
 
+use super::{CALLS, EXTRA_CONTENT, REASONING_CONTENT, REASONING_DETAILS, thinking};
+use crate::dialect::speech::{Answer, Speech, Words, call_input, data_url, speeches};
 use crate::{Route, SampleRequest};
 
 pub(super) fn body(route: &Route, request: &SampleRequest) -> Value {
@@ -39,9 +41,7 @@ pub(super) fn body(route: &Route, request: &SampleRequest) -> Value {
     if let Some(most) = params.max_tokens {
         body.insert("max_tokens".into(), most.into());
     }
-    if let (Some(effort), true) = (params.effort, params.thinking != Thinking::Disabled) {
-        body.insert("reasoning_effort".into(), effort.as_str().into());
-    }
+    thinking::insert(&mut body, route, params);
     for (key, value) in &route.extra {
         body.insert(key.clone(), value.clone());
     }
@@ -53,96 +53,94 @@ fn messages(route: &Route, request: &SampleRequest) -> Vec<Value> {
     if !request.system.is_empty() {
         messages.push(json!({"role": "system", "content": request.system}));
     }
-    let mut answer = Answer::default();
-    for entry in &request.conversation {
-        match entry {
-            ConversationEntry::User(text) => {
-                answer.flush(&mut messages);
-                messages.push(json!({"role": "user", "content": text}));
+    for speech in speeches(route, &request.conversation) {
+        match speech {
+            Speech::User(words) => {
+                messages.push(json!({"role": "user", "content": content(&words)}));
             }
-            ConversationEntry::SampleStart => answer.flush(&mut messages),
-            ConversationEntry::Reasoning(text) => {
-                if wants_reasoning(route) {
-                    answer.reasoning.push_str(text);
-                }
-            }
-            ConversationEntry::Assistant { text, .. } => answer.say(text, &mut messages),
-            ConversationEntry::Tool(tool) => answer.tools.push(tool),
+            Speech::Model(answer) => push_answer(route, &answer, &mut messages),
         }
     }
-    answer.flush(&mut messages);
     messages
+}
+
+/// A text where that will do: many servers take nothing else.
+fn content(words: &Words<'_>) -> Value {
+    let told = words.told();
+    let mut parts: Vec<Value> = words
+        .pictures()
+        .map(|(image, data)| {
+            json!({"type": "image_url", "image_url": {"url": data_url(image, data)}})
+        })
+        .collect();
+    if parts.is_empty() {
+        return told.as_ref().into();
+    }
+    if !told.is_empty() {
+        parts.insert(0, json!({"type": "text", "text": told}));
+    }
+    parts.into()
 }
 
 /// DeepSeek refuses the next request of a tool turn unless its reasoning comes back;
 /// others refuse the field itself.
-fn wants_reasoning(route: &Route) -> bool {
+pub(super) fn wants_reasoning(route: &Route) -> bool {
     route.host().contains("deepseek") || route.model.contains("deepseek")
 }
 
-/// What a model said in one sample: at most one message, then the results of its calls.
-#[derive(Default)]
-struct Answer<'a> {
-    text: String,
-    reasoning: String,
-    tools: Vec<&'a ToolExchange>,
-}
-
-impl Answer<'_> {
-    fn say(&mut self, text: &str, messages: &mut Vec<Value>) {
-        // Words after a call begin a new message: in one message words come first.
-        if !self.tools.is_empty() {
-            self.flush(messages);
-        }
-        if !self.text.is_empty() {
-            self.text.push_str("\n\n");
-        }
-        self.text.push_str(text);
-    }
-
-    fn flush(&mut self, messages: &mut Vec<Value>) {
-        let answer = std::mem::take(self);
-        if answer.text.is_empty() && answer.tools.is_empty() {
-            return;
-        }
-        let mut message = Map::new();
-        message.insert("role".into(), "assistant".into());
-        let content = if answer.text.is_empty() {
-            Value::Null
-        } else {
-            answer.text.into()
-        };
-        message.insert("content".into(), content);
-        if !answer.tools.is_empty() {
-            // The reasoning belongs to the call; of a finished answer it is not wanted.
-            if !answer.reasoning.is_empty() {
-                message.insert("reasoning_content".into(), answer.reasoning.into());
-            }
-            let calls: Vec<Value> = answer.tools.iter().map(|tool| call(tool)).collect();
-            message.insert("tool_calls".into(), calls.into());
-        }
-        messages.push(Value::Object(message));
-        for tool in answer.tools {
-            messages.push(json!({
-                "role": "tool",
-                "tool_call_id": tool.call_id.as_str(),
-                "content": tool.output,
-            }));
-        }
-    }
-}
-
-fn call(tool: &ToolExchange) -> Value {
-    // Arguments that were no JSON are kept as the text they were; a server gets an
-    // object in any case, since some refuse the whole request otherwise.
-    let arguments = match &tool.input {
-        Value::Object(_) => tool.input.to_string(),
-        Value::Null => "{}".to_owned(),
-        other => json!({"invalid_arguments": other}).to_string(),
+/// One message for the answer, then one for each result.
+fn push_answer(route: &Route, answer: &Answer<'_>, messages: &mut Vec<Value>) {
+    let mut message = Map::new();
+    message.insert("role".into(), "assistant".into());
+    let content = if answer.text.is_empty() {
+        Value::Null
+    } else {
+        answer.text.as_str().into()
     };
-    json!({
+    message.insert("content".into(), content);
+    let native = |key: &str| answer.native.and_then(|native| native.get(key));
+    if let Some(details) = native(REASONING_DETAILS) {
+        message.insert(REASONING_DETAILS.into(), details.clone());
+    }
+    if !answer.tools.is_empty() {
+        // The reasoning belongs to the call; of a finished answer it is not wanted.
+        if let Some(reasoning) = native(REASONING_CONTENT) {
+            message.insert(REASONING_CONTENT.into(), reasoning.clone());
+        } else if wants_reasoning(route) && !answer.reasoning.is_empty() {
+            message.insert(REASONING_CONTENT.into(), answer.reasoning.as_str().into());
+        }
+        let extras = native(CALLS);
+        let calls: Vec<Value> = answer
+            .tools
+            .iter()
+            .enumerate()
+            .map(|(index, tool)| call(tool, extras.and_then(|extras| extras.get(index))))
+            .collect();
+        message.insert("tool_calls".into(), calls.into());
+    }
+    if answer.text.is_empty() && answer.tools.is_empty() {
+        // Nothing but a native form, which says nothing on its own.
+        return;
+    }
+    messages.push(Value::Object(message));
+    for tool in &answer.tools {
+        messages.push(json!({
+            "role": "tool",
+            "tool_call_id": tool.call_id.as_str(),
+            "content": tool.output,
+        }));
+    }
+}
+
+/// A call, with the fields of the provider's own in `extra`.
+fn call(tool: &ToolExchange, extra: Option<&Value>) -> Value {
+    let mut call = json!({
         "id": tool.call_id.as_str(),
         "type": "function",
-        "function": {"name": tool.name, "arguments": arguments},
-    })
+        "function": {"name": tool.name, "arguments": call_input(tool).to_string()},
+    });
+    if let Some(extra) = extra.filter(|extra| !extra.is_null()) {
+        call[EXTRA_CONTENT] = extra.clone();
+    }
+    call
 }

@@ -4,6 +4,8 @@
 
 mod decode;
 mod encode;
+mod native;
+mod thinking;
 
 use magent_types::ModelEvent;
 use serde_json::Value;
@@ -11,16 +13,27 @@ use serde_json::Value;
 use super::{Codec, Decoder};
 use crate::{ProviderError, Route, SampleRequest};
 
+// What the portable form of an answer lacks is kept as one object with these keys: the
+// reasoning of DeepSeek, that of OpenRouter, and for each call what Gemini adds to it.
+const REASONING_CONTENT: &str = "reasoning_content";
+const REASONING_DETAILS: &str = "reasoning_details";
+const CALLS: &str = "calls";
+const EXTRA_CONTENT: &str = "extra_content";
+
 /// The codec.
 pub(super) struct OpenAiChat;
 
 impl Codec for OpenAiChat {
+    fn check(&self, route: &Route, request: &SampleRequest) -> Result<(), String> {
+        thinking::check(route, request.params.thinking)
+    }
+
     fn encode(&self, route: &Route, request: &SampleRequest) -> Value {
         encode::body(route, request)
     }
 
     fn decoder(&self, route: &Route) -> Box<dyn Decoder> {
-        Box::new(decode::ChatDecoder::new(route.host()))
+        Box::new(decode::ChatDecoder::new(route))
     }
 
     fn decode_body(
@@ -29,7 +42,7 @@ impl Codec for OpenAiChat {
         body: &Value,
         out: &mut Vec<ModelEvent>,
     ) -> Result<(), ProviderError> {
-        let mut decoder = decode::ChatDecoder::new(route.host());
+        let mut decoder = decode::ChatDecoder::new(route);
         decoder.whole(body, out)?;
         decoder.finish(out)
     }

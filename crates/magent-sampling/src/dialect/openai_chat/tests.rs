@@ -1,90 +1,26 @@
 use magent_types::{
-    ConversationEntry, Dialect, Effort, ModelCall, SamplingParams, StopReason, Thinking,
-    ToolExchange, Usage,
+    ConversationEntry, Dialect, Effort, SamplingParams, StopReason, Thinking, Usage,
 };
-use serde_json::{Map, json};
+use serde_json::json;
 
 use super::*;
-use crate::{ProxyChoice, Secret, SseDecoder, SseEvent, WireTool};
+use crate::WireTool;
+use crate::dialect::test_support::{
+    self, assistant, call, end, events as stream, native, native_entry, picture, request, text,
+    user,
+};
 
 fn route(model: &str) -> Route {
-    Route {
-        backend: "test".into(),
-        model: model.into(),
-        dialect: Dialect::OpenAiChat,
-        url: Secret::new("http://host/v1/chat/completions"),
-        headers: Vec::new(),
-        extra: Map::new(),
-        proxy: ProxyChoice::System,
-        ca_bundle: None,
-        stream: true,
-        context_window: None,
-        capabilities: Vec::new(),
-    }
+    test_support::route(Dialect::OpenAiChat, model)
 }
 
 /// Decodes a stream given as event data, each way of cutting it the same.
 fn decode(events: &[&str]) -> Result<Vec<ModelEvent>, ProviderError> {
-    let text: String = events.iter().map(|e| format!("data: {e}\n\n")).collect();
-    let whole = decode_bytes(&[text.as_bytes()]);
-    for line_end in ["\n", "\r\n", "\r"] {
-        let text = text.replace('\n', line_end);
-        for cut in 0..=text.len() {
-            let (head, tail) = text.as_bytes().split_at(cut);
-            assert_eq!(decode_bytes(&[head, tail]), whole, "cut at {cut}");
-        }
-    }
-    whole
+    test_support::decode(&OpenAiChat, &route("m"), &stream(events))
 }
 
 fn decode_bytes(pieces: &[&[u8]]) -> Result<Vec<ModelEvent>, ProviderError> {
-    let mut sse = SseDecoder::default();
-    let mut raw = Vec::new();
-    for piece in pieces {
-        sse.push(piece, &mut raw);
-    }
-    sse.finish(&mut raw);
-    decode_events(&raw)
-}
-
-fn decode_events(raw: &[SseEvent]) -> Result<Vec<ModelEvent>, ProviderError> {
-    let mut decoder = OpenAiChat.decoder(&route("m"));
-    let mut out = Vec::new();
-    for event in raw {
-        decoder.event(event, &mut out)?;
-    }
-    decoder.finish(&mut out)?;
-    Ok(merge(out))
-}
-
-/// Joins neighbouring deltas, whose borders mean nothing.
-fn merge(events: Vec<ModelEvent>) -> Vec<ModelEvent> {
-    let mut merged: Vec<ModelEvent> = Vec::new();
-    for event in events {
-        match (merged.last_mut(), event) {
-            (Some(ModelEvent::TextDelta(known)), ModelEvent::TextDelta(more)) => {
-                known.push_str(&more);
-            }
-            (_, event) => merged.push(event),
-        }
-    }
-    merged
-}
-
-fn text(text: &str) -> ModelEvent {
-    ModelEvent::TextDelta(text.into())
-}
-
-fn call(id: &str, name: &str, arguments: &str) -> ModelEvent {
-    ModelEvent::ToolCall(ModelCall {
-        id: id.into(),
-        name: name.into(),
-        arguments: arguments.into(),
-    })
-}
-
-fn end(reason: StopReason) -> ModelEvent {
-    ModelEvent::Completed(reason)
+    test_support::decode_pieces(&OpenAiChat, &route("m"), pieces)
 }
 
 #[test]
@@ -312,8 +248,7 @@ fn reasoning_in_both_spellings_and_empty_ones_ignored() {
     assert_eq!(
         events.unwrap(),
         [
-            ModelEvent::ReasoningDelta("hm".into()),
-            ModelEvent::ReasoningDelta(" ok".into()),
+            ModelEvent::ReasoningDelta("hm ok".into()),
             text("hi"),
             end(StopReason::EndTurn)
         ]
@@ -368,31 +303,8 @@ fn a_whole_body_is_decoded_like_a_stream() {
 }
 
 fn exchange(id: &str, output: &str) -> ConversationEntry {
-    ConversationEntry::Tool(ToolExchange {
-        call_id: id.into(),
-        name: "grep".into(),
-        input: json!({"a": "", "b": null, "c": {}, "d": [], "e": false}),
-        output: output.into(),
-        failed: false,
-    })
-}
-
-fn request(conversation: Vec<ConversationEntry>) -> SampleRequest {
-    SampleRequest {
-        model: "m".into(),
-        system: "be good".into(),
-        conversation,
-        tools: Vec::new(),
-        params: SamplingParams::default(),
-        stream: true,
-    }
-}
-
-fn say(text: &str) -> ConversationEntry {
-    ConversationEntry::Assistant {
-        text: text.into(),
-        phase: None,
-    }
+    let input = json!({"a": "", "b": null, "c": {}, "d": [], "e": false});
+    test_support::exchange(id, input, output)
 }
 
 /// The words before a call stay with it, and samples stay apart, so that each request
@@ -400,10 +312,10 @@ fn say(text: &str) -> ConversationEntry {
 #[test]
 fn samples_become_one_message_each_and_a_prefix_of_the_next_request() {
     let mut conversation = vec![
-        ConversationEntry::User("hi".into()),
+        user("hi"),
         ConversationEntry::SampleStart,
         ConversationEntry::Reasoning("private".into()),
-        say("I look."),
+        assistant("I look."),
         exchange("a", "one"),
         exchange("b", "two"),
     ];
@@ -435,14 +347,14 @@ fn samples_become_one_message_each_and_a_prefix_of_the_next_request() {
 #[test]
 fn deepseek_gets_the_reasoning_of_a_call_back_and_of_an_answer_not() {
     let conversation = vec![
-        ConversationEntry::User("hi".into()),
+        user("hi"),
         ConversationEntry::SampleStart,
         ConversationEntry::Reasoning("think".into()),
-        say("look"),
+        assistant("look"),
         exchange("a", "one"),
         ConversationEntry::SampleStart,
         ConversationEntry::Reasoning("done".into()),
-        say("answer"),
+        assistant("answer"),
     ];
     let body = OpenAiChat.encode(&route("deepseek-chat"), &request(conversation.clone()));
     assert_eq!(body["messages"][2]["reasoning_content"], "think");
@@ -454,7 +366,7 @@ fn deepseek_gets_the_reasoning_of_a_call_back_and_of_an_answer_not() {
 
 #[test]
 fn numbers_tools_and_the_users_own_fields() {
-    let mut request = request(vec![ConversationEntry::User("x".into())]);
+    let mut request = request(vec![user("x")]);
     request.params = SamplingParams {
         temperature: Some(0.5),
         top_p: Some(0.9),
@@ -481,4 +393,127 @@ fn numbers_tools_and_the_users_own_fields() {
     let body = OpenAiChat.encode(&route, &request);
     assert_eq!(body.get("reasoning_effort"), None);
     assert_eq!(body.get("stream_options"), None);
+}
+
+#[test]
+fn what_only_deepseek_understands_goes_back_to_it_and_to_nobody_else() {
+    let deepseek = route("deepseek-reasoner");
+    let decoded = test_support::decode(
+        &OpenAiChat,
+        &deepseek,
+        &stream(&[
+            r#"{"choices":[{"delta":{"reasoning_content":"I "}}]}"#,
+            r#"{"choices":[{"delta":{"reasoning_content":"think"}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"grep","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#,
+            "[DONE]",
+        ]),
+    )
+    .unwrap();
+    let answer = native(&decoded).unwrap();
+    assert_eq!(answer, json!({"reasoning_content": "I think"}));
+    // The reasoning is shown nowhere, so only the native form has it.
+    let conversation = vec![
+        user("hi"),
+        ConversationEntry::SampleStart,
+        native_entry(&deepseek, answer),
+        exchange("a", "one"),
+    ];
+    let body = OpenAiChat.encode(&deepseek, &request(conversation.clone()));
+    assert_eq!(body["messages"][2]["reasoning_content"], "I think");
+    let other = OpenAiChat.encode(&route("deepseek-chat"), &request(conversation));
+    assert_eq!(other["messages"][2].get("reasoning_content"), None);
+    // Servers that want nothing back get nothing kept.
+    let plain =
+        decode(&[r#"{"choices":[{"delta":{"reasoning_content":"hm"},"finish_reason":"stop"}]}"#]);
+    assert_eq!(native(&plain.unwrap()), None);
+}
+
+#[test]
+fn reasoning_details_and_extras_of_calls_are_joined_and_go_back() {
+    let decoded = decode(&[
+        r#"{"choices":[{"delta":{"reasoning":"a","reasoning_details":[{"type":"reasoning.text","text":"a","index":0,"signature":null}]}}]}"#,
+        r#"{"choices":[{"delta":{"reasoning":"b","reasoning_details":[{"type":"reasoning.text","text":"b","index":0,"signature":"sig"}]}}]}"#,
+        r#"{"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.encrypted","data":"x","index":1}]}}]}"#,
+        r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"grep","arguments":"{}"}}]}}]}"#,
+        r#"{"choices":[{"delta":{"tool_calls":[{"index":1,"id":"b","function":{"name":"grep","arguments":"{}"},"extra_content":{"google":{"thought_signature":"t"}}}]}}]}"#,
+        r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#,
+    ]);
+    let answer = native(&decoded.unwrap()).unwrap();
+    assert_eq!(
+        answer,
+        json!({
+            "reasoning_details": [
+                {"type": "reasoning.text", "text": "ab", "index": 0, "signature": "sig"},
+                {"type": "reasoning.encrypted", "data": "x", "index": 1},
+            ],
+            "calls": [null, {"google": {"thought_signature": "t"}}],
+        })
+    );
+    let conversation = vec![
+        user("hi"),
+        ConversationEntry::SampleStart,
+        native_entry(&route("m"), answer.clone()),
+        exchange("a", "one"),
+        exchange("b", "two"),
+    ];
+    let body = OpenAiChat.encode(&route("m"), &request(conversation));
+    let message = &body["messages"][2];
+    assert_eq!(message["reasoning_details"], answer["reasoning_details"]);
+    assert_eq!(message["tool_calls"][0].get("extra_content"), None);
+    assert_eq!(
+        message["tool_calls"][1]["extra_content"],
+        answer["calls"][1]
+    );
+}
+
+#[test]
+fn thinking_is_switched_in_the_servers_own_way_or_refused_before_anything_is_sent() {
+    let ask = |host: &str, model: &str, thinking| {
+        let mut route = route(model);
+        route.url = crate::Secret::new(format!("https://{host}/v1/chat/completions"));
+        let mut request = request(vec![user("x")]);
+        request.params.thinking = thinking;
+        OpenAiChat
+            .check(&route, &request)
+            .map(|()| OpenAiChat.encode(&route, &request))
+    };
+    let body = ask("api.deepseek.com", "chat", Thinking::Disabled).unwrap();
+    assert_eq!(body["thinking"], json!({"type": "disabled"}));
+    let body = ask("openrouter.ai", "deepseek/x", Thinking::Enabled).unwrap();
+    assert_eq!(body["reasoning"], json!({"enabled": true}));
+    assert_eq!(body.get("thinking"), None);
+    let body = ask("dashscope.example", "qwen3", Thinking::Disabled).unwrap();
+    assert_eq!(body["enable_thinking"], false);
+    let refused = ask("localhost", "m", Thinking::Enabled).unwrap_err();
+    assert!(refused.contains("enabled for test:m"), "{refused}");
+    assert!(ask("localhost", "m", Thinking::Auto).is_ok());
+    let mut most = request(vec![user("x")]);
+    most.params.effort = Some(Effort::XHigh);
+    let body = OpenAiChat.encode(&route("m"), &most);
+    assert_eq!(body["reasoning_effort"], "high");
+}
+
+#[test]
+fn pictures_go_along_as_parts_and_words_alone_stay_a_text() {
+    let body = OpenAiChat.encode(
+        &route("m"),
+        &request(vec![
+            user("look"),
+            picture("a.png", Some("aGk=")),
+            assistant("Seen."),
+            user("and"),
+            picture("b.png", None),
+        ]),
+    );
+    assert_eq!(
+        body["messages"][1]["content"],
+        json!([
+            {"type": "text", "text": "look"},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}},
+        ])
+    );
+    assert_eq!(
+        body["messages"][3]["content"],
+        "and\n\n[The picture b.png cannot be shown here.]"
+    );
 }

@@ -1,0 +1,136 @@
+//! The blocks of an answer while they grow.
+
+use magent_types::{ModelCall, ModelEvent};
+use serde_json::{Map, Value};
+
+use crate::dialect::speech::arguments_object;
+
+/// A block, and what of it came in pieces.
+pub(super) struct Block {
+    /// As it began.
+    start: Map<String, Value>,
+    /// Text or thinking so far, that of the start included.
+    text: String,
+    /// The input of a call, as the model writes it.
+    input: String,
+    signature: String,
+    citations: Vec<Value>,
+}
+
+impl Block {
+    /// Begins a block, and tells what it says already.
+    pub(super) fn start(block: &Value, out: &mut Vec<ModelEvent>) -> Self {
+        let mut this = Self {
+            start: block.as_object().cloned().unwrap_or_default(),
+            text: String::new(),
+            input: String::new(),
+            signature: String::new(),
+            citations: Vec::new(),
+        };
+        for key in ["text", "thinking"] {
+            if let Some(Value::String(text)) = block.get(key) {
+                this.grow(key, text, out);
+            }
+        }
+        this
+    }
+
+    fn kind(&self) -> &str {
+        self.start
+            .get("type")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    }
+
+    /// Takes a piece.
+    pub(super) fn delta(&mut self, delta: &Value, out: &mut Vec<ModelEvent>) {
+        let text = |key: &str| delta.get(key).and_then(Value::as_str);
+        match delta.get("type").and_then(Value::as_str) {
+            Some("text_delta") => self.grow("text", text("text").unwrap_or_default(), out),
+            Some("thinking_delta") => {
+                self.grow("thinking", text("thinking").unwrap_or_default(), out);
+            }
+            Some("signature_delta") => {
+                self.signature
+                    .push_str(text("signature").unwrap_or_default());
+            }
+            Some("input_json_delta") => {
+                self.input
+                    .push_str(text("partial_json").unwrap_or_default());
+            }
+            Some("citations_delta") => self.citations.extend(delta.get("citation").cloned()),
+            _ => {}
+        }
+    }
+
+    fn grow(&mut self, key: &str, text: &str, out: &mut Vec<ModelEvent>) {
+        if text.is_empty() {
+            return;
+        }
+        self.text.push_str(text);
+        out.push(if key == "text" {
+            ModelEvent::TextDelta(text.to_owned())
+        } else {
+            ModelEvent::ReasoningDelta(text.to_owned())
+        });
+    }
+
+    /// The call, if the block is one.
+    pub(super) fn call(&self) -> Option<ModelCall> {
+        if self.kind() != "tool_use" {
+            return None;
+        }
+        let text = |key: &str| {
+            let value = self.start.get(key).and_then(Value::as_str);
+            value.unwrap_or_default().to_owned()
+        };
+        Some(ModelCall {
+            id: text("id"),
+            name: text("name"),
+            arguments: self.arguments(),
+        })
+    }
+
+    /// The input in pieces, or whole as it began.
+    fn arguments(&self) -> String {
+        if !self.input.trim().is_empty() {
+            return self.input.clone();
+        }
+        match self.start.get("input") {
+            Some(input @ Value::Object(_)) => input.to_string(),
+            _ => "{}".to_owned(),
+        }
+    }
+
+    /// The whole block as the API takes it back; none if it refuses it.
+    pub(super) fn native(&self) -> Option<Value> {
+        let mut block = self.start.clone();
+        match self.kind() {
+            "text" => {
+                if self.text.trim().is_empty() {
+                    return None;
+                }
+                block.insert("text".into(), self.text.as_str().into());
+                match self.citations.as_slice() {
+                    [] => drop(block.remove("citations")),
+                    citations => drop(block.insert("citations".into(), citations.into())),
+                }
+            }
+            "thinking" => {
+                if !self.signature.is_empty() {
+                    block.insert("signature".into(), self.signature.as_str().into());
+                }
+                // Without its signature the API refuses the block.
+                let signature = block.get("signature").and_then(Value::as_str);
+                signature.filter(|signature| !signature.is_empty())?;
+                block.insert("thinking".into(), self.text.as_str().into());
+            }
+            "tool_use" | "server_tool_use" => {
+                block.insert("input".into(), arguments_object(&self.arguments()));
+            }
+            "" => return None,
+            _ => {}
+        }
+        Some(Value::Object(block))
+    }
+}

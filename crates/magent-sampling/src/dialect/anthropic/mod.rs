@@ -1,0 +1,43 @@
+//! Anthropic Messages, and what calls itself compatible with it.
+//!
+//! The format is that of the provider's API reference for `/v1/messages`, version
+//! 2023-06-01.
+
+mod blocks;
+mod decode;
+mod encode;
+mod thinking;
+
+use magent_types::ModelEvent;
+use serde_json::Value;
+
+use super::{Codec, Decoder};
+use crate::{ProviderError, Route, SampleRequest};
+
+/// The codec.
+pub(super) struct Anthropic;
+
+impl Codec for Anthropic {
+    fn encode(&self, route: &Route, request: &SampleRequest) -> Value {
+        encode::body(route, request)
+    }
+
+    fn decoder(&self, route: &Route) -> Box<dyn Decoder> {
+        Box::new(decode::MessagesDecoder::new(route.host()))
+    }
+
+    fn decode_body(
+        &self,
+        route: &Route,
+        body: &Value,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), ProviderError> {
+        let mut decoder = decode::MessagesDecoder::new(route.host());
+        decoder.whole(body, out)?;
+        decoder.finish(out)
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -1,0 +1,91 @@
+//! Fields of events, errors and numbers.
+
+use magent_types::Usage;
+use serde_json::Value;
+
+use crate::ProviderError;
+
+/// A text that says something: not null, not empty, not the word "null" that some
+/// gateways make of it.
+pub(super) fn real_text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+    value
+        .get(key)
+        .and_then(Value::as_str)
+        .filter(|text| !text.is_empty() && *text != "null")
+}
+
+/// Arguments that say something, as text; some servers give them as an object.
+pub(super) fn arguments_of(value: &Value) -> Option<String> {
+    match value.get("arguments") {
+        Some(Value::String(text)) if !text.trim().is_empty() => Some(text.clone()),
+        Some(object @ Value::Object(_)) => Some(object.to_string()),
+        _ => None,
+    }
+}
+
+/// A text or refusal of a part of a message, or a text of a part of reasoning.
+pub(super) fn part_text(part: &Value) -> &str {
+    ["text", "refusal"]
+        .into_iter()
+        .filter_map(|key| part.get(key).and_then(Value::as_str))
+        .find(|text| !text.is_empty())
+        .unwrap_or_default()
+}
+
+/// Whether a part of a message is a refusal.
+pub(super) fn is_refusal(part: &Value) -> bool {
+    real_text(part, "type") == Some("refusal") && !part_text(part).is_empty()
+}
+
+/// Errors come as `{"type": "error", "message": ...}`, as `{"type": "error", "error":
+/// {...}}`, as either without the type, and as whatever an event named `error` holds.
+pub(super) fn reported_error(event: &Value, event_name: &str) -> Option<ProviderError> {
+    let kind = real_text(event, "type").unwrap_or_default();
+    match event.get("error").filter(|error| !error.is_null()) {
+        // Other events may tell of errors that the answer survives.
+        Some(error) if !kind.starts_with("response.") => Some(report(error)),
+        None if kind == "error"
+            || event_name == "error"
+            || real_text(event, "object") == Some("error") =>
+        {
+            Some(report(event))
+        }
+        _ => None,
+    }
+}
+
+/// What an error object says.
+pub(super) fn report(error: &Value) -> ProviderError {
+    let code = ["code", "type"]
+        .into_iter()
+        .filter_map(|key| error.get(key))
+        .find_map(|code| match code {
+            Value::String(text) if !text.is_empty() && text != "error" => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        });
+    let message = match error {
+        Value::String(text) => text.clone(),
+        _ => real_text(error, "message").map_or_else(|| error.to_string(), str::to_owned),
+    };
+    ProviderError::Reported { message, code }
+}
+
+/// The tokens used, if they are told.
+pub(super) fn read_usage(usage: &Value) -> Option<Usage> {
+    let number = |key: &str| usage.get(key).and_then(Value::as_u64);
+    let detail = |group: &str, key: &str| {
+        usage
+            .get(group)
+            .and_then(|group| group.get(key))
+            .and_then(Value::as_u64)
+    };
+    let usage = Usage {
+        input: number("input_tokens"),
+        output: number("output_tokens"),
+        reasoning: detail("output_tokens_details", "reasoning_tokens"),
+        cached_read: detail("input_tokens_details", "cached_tokens"),
+        cached_write: None,
+    };
+    (!usage.is_unknown()).then_some(usage)
+}
