@@ -7,6 +7,7 @@ mod openai_responses;
 mod speech;
 #[cfg(test)]
 mod test_support;
+mod wire;
 
 pub use framing::{EventDecoder, Framing};
 use magent_types::{Dialect, ModelEvent};
@@ -39,13 +40,20 @@ pub trait Codec: Send + Sync {
         route: &Route,
         body: &Value,
         out: &mut Vec<ModelEvent>,
-    ) -> Result<(), ProviderError>;
+    ) -> Result<(), ProviderError> {
+        let mut decoder = self.decoder(route);
+        decoder.whole(body, out)?;
+        decoder.finish(out)
+    }
 }
 
 /// Decodes one answer, event by event.
 pub trait Decoder: Send {
     /// Decodes an event.  After an error nothing more is decoded.
     fn event(&mut self, event: &SseEvent, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError>;
+
+    /// Decodes an answer that came as one body instead.
+    fn whole(&mut self, body: &Value, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError>;
 
     /// Whether the answer is whole, so that the connection need not be read further.
     fn is_complete(&self) -> bool;

@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use magent_types::{ModelEvent, StopReason, Usage, parse_json};
+use magent_types::{ModelEvent, StopReason, Usage};
 use serde_json::Value;
 
 use super::blocks::Block;
 use crate::dialect::Decoder;
+use crate::dialect::wire::{error_text, event_json, unexpected};
 use crate::{ProviderError, SseEvent};
 
 /// Decodes one answer.
@@ -28,34 +29,6 @@ impl MessagesDecoder {
             stop: None,
             usage: Usage::default(),
             done: false,
-        }
-    }
-
-    /// Decodes an answer that came as one body.
-    pub(super) fn whole(
-        &mut self,
-        body: &Value,
-        out: &mut Vec<ModelEvent>,
-    ) -> Result<(), ProviderError> {
-        if let Some(error) = reported_error(body) {
-            return Err(error);
-        }
-        let Some(blocks) = body.get("content").and_then(Value::as_array) else {
-            return Err(self.unexpected("the answer has no content".to_owned()));
-        };
-        for (index, block) in (0..).zip(blocks) {
-            self.blocks.insert(index, Block::start(block, out));
-        }
-        self.take_usage(body.get("usage"), out);
-        self.take_stop(body);
-        self.done = true;
-        Ok(())
-    }
-
-    fn unexpected(&self, problem: String) -> ProviderError {
-        ProviderError::Protocol {
-            host: self.host.clone(),
-            problem,
         }
     }
 
@@ -148,22 +121,27 @@ impl Decoder for MessagesDecoder {
         if self.done || data.is_empty() || data == "[DONE]" {
             return Ok(());
         }
-        let message: Value = match parse_json(data) {
-            Ok(message) => message,
-            Err(_) if event.name == "error" => {
-                return Err(ProviderError::Reported {
-                    message: data.to_owned(),
-                    code: None,
-                });
-            }
-            Err(error) => {
-                return Err(self.unexpected(format!("an event is not JSON ({error})")));
-            }
-        };
+        let message = event_json(&self.host, event)?;
         if let Some(error) = reported_error(&message) {
             return Err(error);
         }
         self.message(&message, out);
+        Ok(())
+    }
+
+    fn whole(&mut self, body: &Value, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
+        if let Some(error) = reported_error(body) {
+            return Err(error);
+        }
+        let Some(blocks) = body.get("content").and_then(Value::as_array) else {
+            return Err(unexpected(&self.host, "the answer has no content"));
+        };
+        for (index, block) in (0..).zip(blocks) {
+            self.blocks.insert(index, Block::start(block, out));
+        }
+        self.take_usage(body.get("usage"), out);
+        self.take_stop(body);
+        self.done = true;
         Ok(())
     }
 
@@ -199,16 +177,9 @@ fn reported_error(event: &Value) -> Option<ProviderError> {
         _ if event.get("type").and_then(Value::as_str) == Some("error") => event,
         _ => return None,
     };
-    let message = match error {
-        Value::String(text) => text.clone(),
-        _ => match error.get("message") {
-            Some(Value::String(text)) => text.clone(),
-            _ => error.to_string(),
-        },
-    };
     let code = error.get("type").and_then(Value::as_str);
     Some(ProviderError::Reported {
-        message,
+        message: error_text(error),
         code: code.filter(|code| *code != "error").map(str::to_owned),
     })
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::thinking;
 use crate::dialect::speech::{Answer, Speech, Words, call_input, speeches};
+use crate::dialect::wire::{insert_extra, insert_sampling};
 use crate::{Route, SampleRequest};
 
 pub(super) fn body(route: &Route, request: &SampleRequest) -> Value {
@@ -27,15 +28,9 @@ pub(super) fn body(route: &Route, request: &SampleRequest) -> Value {
     let thinks = thinking::insert(&mut body, &request.model, params, max_tokens);
     // A thinking model takes no other temperature than its own.
     if !thinks {
-        for (key, value) in [("temperature", params.temperature), ("top_p", params.top_p)] {
-            if let Some(value) = value {
-                body.insert(key.into(), value.into());
-            }
-        }
+        insert_sampling(&mut body, params);
     }
-    for (key, value) in &route.extra {
-        body.insert(key.clone(), value.clone());
-    }
+    insert_extra(&mut body, route);
     Value::Object(body)
 }
 

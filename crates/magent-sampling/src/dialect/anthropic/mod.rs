@@ -8,11 +8,10 @@ mod decode;
 mod encode;
 mod thinking;
 
-use magent_types::ModelEvent;
 use serde_json::Value;
 
 use super::{Codec, Decoder};
-use crate::{ProviderError, Route, SampleRequest};
+use crate::{Route, SampleRequest};
 
 /// The codec.
 pub(super) struct Anthropic;
@@ -24,17 +23,6 @@ impl Codec for Anthropic {
 
     fn decoder(&self, route: &Route) -> Box<dyn Decoder> {
         Box::new(decode::MessagesDecoder::new(route.host()))
-    }
-
-    fn decode_body(
-        &self,
-        route: &Route,
-        body: &Value,
-        out: &mut Vec<ModelEvent>,
-    ) -> Result<(), ProviderError> {
-        let mut decoder = decode::MessagesDecoder::new(route.host());
-        decoder.whole(body, out)?;
-        decoder.finish(out)
     }
 }
 

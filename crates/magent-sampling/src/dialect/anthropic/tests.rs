@@ -1,12 +1,12 @@
-use magent_types::{ConversationEntry, Dialect, Effort, StopReason, Thinking, Usage};
+use magent_types::{ConversationEntry, Dialect, Effort, ModelEvent, StopReason, Thinking, Usage};
 use serde_json::json;
 
 use super::*;
-use crate::WireTool;
 use crate::dialect::test_support::{
     self, assistant, call, end, exchange, native, native_entry, picture, portable, reasoning,
     request, text, user,
 };
+use crate::{ProviderError, WireTool};
 
 fn route(model: &str) -> Route {
     test_support::route(Dialect::Anthropic, model)

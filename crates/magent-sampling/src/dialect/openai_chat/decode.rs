@@ -7,12 +7,13 @@
 
 use std::collections::BTreeMap;
 
-use magent_types::{ModelCall, ModelEvent, StopReason, Usage, parse_json};
+use magent_types::{ModelCall, ModelEvent, StopReason, Usage};
 use serde_json::Value;
 
 use super::encode::wants_reasoning;
 use super::native::Native;
 use crate::dialect::Decoder;
+use crate::dialect::wire::{error_text, event_json, unexpected};
 use crate::{ProviderError, Route, SseEvent};
 
 /// Decodes one answer.
@@ -36,31 +37,6 @@ impl ChatDecoder {
             finish: None,
             refused: false,
             done: false,
-        }
-    }
-
-    /// Decodes an answer that came as one body.
-    pub(super) fn whole(
-        &mut self,
-        body: &Value,
-        out: &mut Vec<ModelEvent>,
-    ) -> Result<(), ProviderError> {
-        self.chunk(body, out)?;
-        let answered = body
-            .get("choices")
-            .and_then(Value::as_array)
-            .is_some_and(|choices| !choices.is_empty());
-        if !answered {
-            return Err(self.unexpected("the answer has no choices".to_owned()));
-        }
-        self.done = true;
-        Ok(())
-    }
-
-    fn unexpected(&self, problem: String) -> ProviderError {
-        ProviderError::Protocol {
-            host: self.host.clone(),
-            problem,
         }
     }
 
@@ -204,18 +180,7 @@ impl Decoder for ChatDecoder {
             self.done = true;
             return Ok(());
         }
-        let chunk: Value = match parse_json(data) {
-            Ok(chunk) => chunk,
-            Err(_) if event.name == "error" => {
-                return Err(ProviderError::Reported {
-                    message: data.to_owned(),
-                    code: None,
-                });
-            }
-            Err(error) => {
-                return Err(self.unexpected(format!("an event is not JSON ({error})")));
-            }
-        };
+        let chunk = event_json(&self.host, event)?;
         if event.name == "error" && reported_error(&chunk).is_none() {
             return Err(ProviderError::Reported {
                 message: error_text(&chunk),
@@ -223,6 +188,19 @@ impl Decoder for ChatDecoder {
             });
         }
         self.chunk(&chunk, out)
+    }
+
+    fn whole(&mut self, body: &Value, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
+        self.chunk(body, out)?;
+        let answered = body
+            .get("choices")
+            .and_then(Value::as_array)
+            .is_some_and(|choices| !choices.is_empty());
+        if !answered {
+            return Err(unexpected(&self.host, "the answer has no choices"));
+        }
+        self.done = true;
+        Ok(())
     }
 
     fn is_complete(&self) -> bool {
@@ -303,16 +281,6 @@ fn reported_error(chunk: &Value) -> Option<ProviderError> {
         message: error_text(error),
         code,
     })
-}
-
-fn error_text(error: &Value) -> String {
-    match error {
-        Value::String(text) => text.clone(),
-        _ => match error.get("message") {
-            Some(Value::String(text)) => text.clone(),
-            _ => error.to_string(),
-        },
-    }
 }
 
 fn read_usage(usage: &Value) -> Option<Usage> {

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{CALLS, EXTRA_CONTENT, REASONING_CONTENT, REASONING_DETAILS, thinking};
 use crate::dialect::speech::{Answer, Speech, Words, call_input, data_url, speeches};
+use crate::dialect::wire::{insert_extra, insert_sampling};
 use crate::{Route, SampleRequest};
 
 pub(super) fn body(route: &Route, request: &SampleRequest) -> Value {
@@ -31,20 +32,12 @@ pub(super) fn body(route: &Route, request: &SampleRequest) -> Value {
         body.insert("tools".into(), tools.into());
     }
     let params = &request.params;
-    let mut number = |key: &str, value: Option<f64>| {
-        if let Some(value) = value {
-            body.insert(key.into(), value.into());
-        }
-    };
-    number("temperature", params.temperature);
-    number("top_p", params.top_p);
+    insert_sampling(&mut body, params);
     if let Some(most) = params.max_tokens {
         body.insert("max_tokens".into(), most.into());
     }
     thinking::insert(&mut body, route, params);
-    for (key, value) in &route.extra {
-        body.insert(key.clone(), value.clone());
-    }
+    insert_extra(&mut body, route);
     Value::Object(body)
 }
 

@@ -7,11 +7,10 @@ mod encode;
 mod native;
 mod thinking;
 
-use magent_types::ModelEvent;
 use serde_json::Value;
 
 use super::{Codec, Decoder};
-use crate::{ProviderError, Route, SampleRequest};
+use crate::{Route, SampleRequest};
 
 // What the portable form of an answer lacks is kept as one object with these keys: the
 // reasoning of DeepSeek, that of OpenRouter, and for each call what Gemini adds to it.
@@ -34,17 +33,6 @@ impl Codec for OpenAiChat {
 
     fn decoder(&self, route: &Route) -> Box<dyn Decoder> {
         Box::new(decode::ChatDecoder::new(route))
-    }
-
-    fn decode_body(
-        &self,
-        route: &Route,
-        body: &Value,
-        out: &mut Vec<ModelEvent>,
-    ) -> Result<(), ProviderError> {
-        let mut decoder = decode::ChatDecoder::new(route);
-        decoder.whole(body, out)?;
-        decoder.finish(out)
     }
 }
 

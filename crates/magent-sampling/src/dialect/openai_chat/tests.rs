@@ -1,14 +1,14 @@
 use magent_types::{
-    ConversationEntry, Dialect, Effort, SamplingParams, StopReason, Thinking, Usage,
+    ConversationEntry, Dialect, Effort, ModelEvent, SamplingParams, StopReason, Thinking, Usage,
 };
 use serde_json::json;
 
 use super::*;
-use crate::WireTool;
 use crate::dialect::test_support::{
     self, assistant, call, end, events as stream, native, native_entry, picture, request, text,
     user,
 };
+use crate::{ProviderError, WireTool};
 
 fn route(model: &str) -> Route {
     test_support::route(Dialect::OpenAiChat, model)

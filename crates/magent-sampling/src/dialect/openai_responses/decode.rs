@@ -4,13 +4,14 @@
 //! from wherever it is told first and never twice.  Calls are given only when the answer
 //! is whole: half a call must never run.
 
-use magent_types::{ModelEvent, StopReason, parse_json};
+use magent_types::{ModelEvent, StopReason};
 use serde_json::Value;
 
 use super::fields::{part_text, read_usage, real_text, report, reported_error};
 use super::item::{Kind, Place, Thought};
 use super::output::Output;
 use crate::dialect::Decoder;
+use crate::dialect::wire::{event_json, unexpected};
 use crate::{ProviderError, Route, SseEvent};
 
 /// How an answer ended.
@@ -37,36 +38,9 @@ impl ResponsesDecoder {
         }
     }
 
-    /// Decodes an answer that came as one body.
-    pub(super) fn whole(
-        &mut self,
-        body: &Value,
-        out: &mut Vec<ModelEvent>,
-    ) -> Result<(), ProviderError> {
-        if let Some(error) = reported_error(body, "") {
-            return Err(error);
-        }
-        check(body, false)?;
-        if let Some(status @ ("queued" | "in_progress")) = real_text(body, "status") {
-            return Err(self.unexpected(format!("the answer is not whole but {status}")));
-        }
-        if body.get("output").is_none_or(|output| !output.is_array()) {
-            return Err(self.unexpected("the answer has no output".to_owned()));
-        }
-        self.response(body, false, out);
-        self.check_length()
-    }
-
-    fn unexpected(&self, problem: String) -> ProviderError {
-        ProviderError::Protocol {
-            host: self.host.clone(),
-            problem,
-        }
-    }
-
     fn check_length(&self) -> Result<(), ProviderError> {
         if self.output.is_too_long() {
-            return Err(self.unexpected("the answer has too many items".to_owned()));
+            return Err(unexpected(&self.host, "the answer has too many items"));
         }
         Ok(())
     }
@@ -190,23 +164,30 @@ impl Decoder for ResponsesDecoder {
         if self.end.is_some() || data.is_empty() || data == "[DONE]" {
             return Ok(());
         }
-        let value: Value = match parse_json(data) {
-            Ok(value) => value,
-            Err(_) if event.name == "error" => {
-                return Err(ProviderError::Reported {
-                    message: data.to_owned(),
-                    code: None,
-                });
-            }
-            Err(error) => {
-                return Err(self.unexpected(format!("an event is not JSON ({error})")));
-            }
-        };
+        let value = event_json(&self.host, event)?;
         if let Some(error) = reported_error(&value, &event.name) {
             return Err(error);
         }
         let kind = real_text(&value, "type").unwrap_or(&event.name);
         self.typed(kind, &value, out)
+    }
+
+    fn whole(&mut self, body: &Value, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
+        if let Some(error) = reported_error(body, "") {
+            return Err(error);
+        }
+        check(body, false)?;
+        if let Some(status @ ("queued" | "in_progress")) = real_text(body, "status") {
+            return Err(unexpected(
+                &self.host,
+                format!("the answer is not whole but {status}"),
+            ));
+        }
+        if body.get("output").is_none_or(|output| !output.is_array()) {
+            return Err(unexpected(&self.host, "the answer has no output"));
+        }
+        self.response(body, false, out);
+        self.check_length()
     }
 
     fn is_complete(&self) -> bool {

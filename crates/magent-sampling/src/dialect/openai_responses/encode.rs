@@ -8,6 +8,7 @@ use super::fields::real_text;
 use super::item::Kind;
 use super::thinking;
 use crate::dialect::speech::{Answer, Speech, Words, call_input, data_url, speeches};
+use crate::dialect::wire::{insert_extra, insert_sampling};
 use crate::{Route, SampleRequest};
 
 pub(super) fn body(route: &Route, request: &SampleRequest) -> Value {
@@ -40,22 +41,14 @@ pub(super) fn body(route: &Route, request: &SampleRequest) -> Value {
     // What is not stored can be reasoned on only if it is told again.
     body.insert("include".into(), json!(["reasoning.encrypted_content"]));
     let params = &request.params;
-    let mut number = |key: &str, value: Option<f64>| {
-        if let Some(value) = value {
-            body.insert(key.into(), value.into());
-        }
-    };
-    number("temperature", params.temperature);
-    number("top_p", params.top_p);
+    insert_sampling(&mut body, params);
     if let Some(most) = params.max_tokens {
         body.insert("max_output_tokens".into(), most.into());
     }
     if let Some(reasoning) = thinking::reasoning(params) {
         body.insert("reasoning".into(), reasoning);
     }
-    for (key, value) in &route.extra {
-        body.insert(key.clone(), value.clone());
-    }
+    insert_extra(&mut body, route);
     Value::Object(body)
 }
 

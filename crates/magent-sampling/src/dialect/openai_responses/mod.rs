@@ -11,11 +11,10 @@ mod item;
 mod output;
 mod thinking;
 
-use magent_types::ModelEvent;
 use serde_json::Value;
 
 use super::{Codec, Decoder};
-use crate::{ProviderError, Route, SampleRequest};
+use crate::{Route, SampleRequest};
 
 /// The codec.
 pub(super) struct OpenAiResponses;
@@ -31,17 +30,6 @@ impl Codec for OpenAiResponses {
 
     fn decoder(&self, route: &Route) -> Box<dyn Decoder> {
         Box::new(decode::ResponsesDecoder::new(route))
-    }
-
-    fn decode_body(
-        &self,
-        route: &Route,
-        body: &Value,
-        out: &mut Vec<ModelEvent>,
-    ) -> Result<(), ProviderError> {
-        let mut decoder = decode::ResponsesDecoder::new(route);
-        decoder.whole(body, out)?;
-        decoder.finish(out)
     }
 }
 

@@ -1,7 +1,8 @@
-use magent_types::{Dialect, StopReason, Usage};
+use magent_types::{Dialect, ModelEvent, StopReason, Usage};
 use serde_json::json;
 
 use super::*;
+use crate::ProviderError;
 use crate::dialect::test_support::{
     self, call, end, events as stream, native, portable, reasoning, text,
 };

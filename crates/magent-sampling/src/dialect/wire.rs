@@ -1,0 +1,56 @@
+//! What all protocols over JSON have in common.
+
+use magent_types::{SamplingParams, parse_json};
+use serde_json::{Map, Value};
+
+use crate::{ProviderError, Route, SseEvent};
+
+/// The JSON of an event.  An event named `error` may be plain words.
+pub(super) fn event_json(host: &str, event: &SseEvent) -> Result<Value, ProviderError> {
+    let data = event.data.trim();
+    parse_json(data).map_err(|error| {
+        if event.name == "error" {
+            ProviderError::Reported {
+                message: data.to_owned(),
+                code: None,
+            }
+        } else {
+            unexpected(host, format!("an event is not JSON ({error})"))
+        }
+    })
+}
+
+/// The error of an answer that is not what the protocol says.
+pub(super) fn unexpected(host: &str, problem: impl Into<String>) -> ProviderError {
+    ProviderError::Protocol {
+        host: host.to_owned(),
+        problem: problem.into(),
+    }
+}
+
+/// What an error says: its message, or all of it.
+pub(super) fn error_text(error: &Value) -> String {
+    match error {
+        Value::String(text) => text.clone(),
+        _ => match error.get("message") {
+            Some(Value::String(text)) => text.clone(),
+            _ => error.to_string(),
+        },
+    }
+}
+
+/// Puts the numbers into a body that every provider calls by the same names.
+pub(super) fn insert_sampling(body: &mut Map<String, Value>, params: &SamplingParams) {
+    for (key, value) in [("temperature", params.temperature), ("top_p", params.top_p)] {
+        if let Some(value) = value {
+            body.insert(key.into(), value.into());
+        }
+    }
+}
+
+/// Puts the user's own fields into a body; they count more than ours.
+pub(super) fn insert_extra(body: &mut Map<String, Value>, route: &Route) {
+    for (key, value) in &route.extra {
+        body.insert(key.clone(), value.clone());
+    }
+}
