@@ -256,7 +256,7 @@ OPTIONS are those of the command."
   (let-alist outcome
     (when (and .error (not (plist-get options :json)))
       (magent-terminal-note "magent: %s%s" .error.message
-                          (if .error.hint (concat " " .error.hint) "")))
+                            (if .error.hint (concat " " .error.hint) "")))
     (pcase .status ("completed" 0) ("cancelled" 130) (_ 1))))
 
 ;;;; acp

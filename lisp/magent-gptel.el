@@ -49,9 +49,9 @@
   '((openai-chat . "/chat/completions")
     (openai-responses . "/responses")
     (anthropic . "/messages")
-    (gemini . "")
+    (gemini . "/models/%s:streamGenerateContent?alt=sse")
     (ollama . "/api/chat"))
-  "Dialects and the last part of their endpoint's path.")
+  "Dialects and the last part of their endpoint's path; %s is the model.")
 
 ;;;###autoload
 (cl-defun magent-define-backend (name &key dialect url key models headers params)
@@ -102,9 +102,7 @@ A URL that already ends in the dialect's path is left alone; one without any
 path gets the usual version before it."
   (let* ((url (string-remove-suffix "/" (magent-backend-url backend)))
          (dialect (magent-backend-dialect backend))
-         (end (if (eq dialect 'gemini)
-                  (format "/models/%s:streamGenerateContent?alt=sse" model)
-                (alist-get dialect magent-gptel--dialects)))
+         (end (format (alist-get dialect magent-gptel--dialects) model))
          (version (pcase dialect ('ollama "") ('gemini "/v1beta") (_ "/v1")))
          (bare (string-match-p "\\`https?://[^/?]+\\'" url)))
     (cond ((or (string-match-p "\\?\\|:[a-z]+GenerateContent" url)

@@ -79,26 +79,29 @@ async fn set_option(
             runtime.set_model(id, model)
         }
         "effort" => {
-            let effort = match value {
-                AUTO => None,
-                value => Some(
-                    Effort::parse(value)
-                        .ok_or_else(|| bad_params(format!("There is no thought level {value}.")))?,
-                ),
-            };
+            let effort = choice(value, "thought level", Effort::parse)?;
             runtime.set_effort(id, effort)
         }
         "thinking" => {
-            let thinking = match value {
-                AUTO => None,
-                value => Some(
-                    Thinking::parse(value)
-                        .ok_or_else(|| bad_params(format!("There is no thinking mode {value}.")))?,
-                ),
-            };
+            let thinking = choice(value, "thinking mode", Thinking::parse)?;
             runtime.set_thinking(id, thinking)
         }
         _ => return Err(bad_params(format!("There is no option {option}."))),
     };
     result.map_err(|error| runtime_error(&error))
+}
+
+/// The choice that an id names; none leaves it to agent and defaults.
+fn choice<T>(
+    value: &str,
+    what: &str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<Option<T>, Error> {
+    if value == AUTO {
+        return Ok(None);
+    }
+    match parse(value) {
+        Some(choice) => Ok(Some(choice)),
+        None => Err(bad_params(format!("There is no {what} {value}."))),
+    }
 }
