@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use agent_client_protocol_schema::v1::{ContentBlock, EmbeddedResourceResource, Error};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use magent_types::{PromptBlock, PromptImage, PromptInput, Scope};
+use magent_types::{PromptBlock, PromptImage, PromptInput, Scope, short_name};
 
 use crate::error::bad_params;
 
@@ -85,9 +85,10 @@ fn prompt_block(block: ContentBlock) -> Result<PromptBlock, Error> {
 
 /// A picture, named by the file it comes from.
 fn image(uri: Option<&str>, mime_type: String, data: &str) -> Result<PromptBlock, Error> {
+    // A URI of slashes alone names nothing.
     let name = uri
-        .and_then(|uri| uri.rsplit('/').find(|part| !part.is_empty()))
-        .unwrap_or("picture");
+        .filter(|uri| uri.contains(|character| character != '/'))
+        .map_or("picture", short_name);
     let data = STANDARD
         .decode(data.trim())
         .map_err(|error| bad_params(format!("The picture {name} is no base64: {error}.")))?;

@@ -8,7 +8,7 @@ use magent_types::{Scope, SessionId};
 use sha2::{Digest, Sha256};
 
 use crate::spill::{is_legal_id, session_folder};
-use crate::store::{create_private_directory, replace_file};
+use crate::store::{create_private_directory, hex, replace_file};
 
 /// The pictures of all sessions, below one folder.
 #[derive(Clone, Debug)]
@@ -32,10 +32,7 @@ impl ImageStore {
         mime_type: &str,
         data: &[u8],
     ) -> io::Result<String> {
-        let digest: String = Sha256::digest(data)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let digest = hex(&Sha256::digest(data));
         let ending = mime_type.rsplit('/').next().unwrap_or_default();
         let name = format!("{digest}.{ending}");
         if !is_legal_id(&name) {

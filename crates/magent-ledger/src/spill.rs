@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use magent_types::{Scope, SessionId, fresh_suffix};
 use sha2::{Digest, Sha256};
 
-use crate::store::{create_private_directory, replace_file};
+use crate::store::{create_private_directory, hex, replace_file};
 
 /// How much is kept, and how long.
 #[derive(Clone, Copy, Debug)]
@@ -138,9 +138,7 @@ pub(crate) fn session_folder(root: &Path, scope: &Scope, session: &SessionId) ->
     let scope = match scope {
         Scope::Global => "global".to_owned(),
         Scope::Project(root) => {
-            let digest = Sha256::digest(root.as_bytes());
-            let name: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("scope-{name}")
+            format!("scope-{}", hex(&Sha256::digest(root.as_bytes())))
         }
     };
     root.join(scope).join(session.as_str())

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use magent_ledger::ImageStore;
 use magent_sampling::Route;
-use magent_types::{ConversationEntry, PromptImage, Scope, SessionId, UserImage};
+use magent_types::{ConversationEntry, PromptImage, Scope, SessionId, UserImage, is_capable};
 
 use crate::runtime::Runtime;
 use crate::session::Session;
@@ -96,9 +96,9 @@ fn keep(
         .collect()
 }
 
-/// Whether a model is known to see; a registry that says nothing is no no.
+/// Whether a model sees, as far as is known.
 fn sees(capabilities: &[String]) -> bool {
-    capabilities.is_empty() || capabilities.iter().any(|name| name == "media")
+    is_capable(capabilities, &["media"])
 }
 
 /// Reads the pictures of a conversation, if the model may see them.

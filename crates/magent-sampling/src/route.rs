@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use magent_types::{Dialect, DurableRoute, NativeOrigin, SamplingParams};
+use magent_types::{Dialect, DurableRoute, NativeOrigin, SamplingParams, is_capable};
 use serde_json::{Map, Value};
 
 /// A text that must not be shown: a key or a header that carries one.
@@ -115,15 +115,10 @@ impl Route {
                 .is_some_and(|(_, query)| query.split('&').any(|pair| pair.starts_with("key=")))
     }
 
-    /// Whether the model is known to take tools.  Registries often do not say, so only
-    /// a list of capabilities that names none of them is a no.
+    /// Whether the model takes tools, as far as is known.
     pub fn takes_tools(&self) -> bool {
         const NAMES: [&str; 4] = ["tool-use", "tool", "tools", "function-calling"];
-        self.capabilities.is_empty()
-            || self
-                .capabilities
-                .iter()
-                .any(|capability| NAMES.contains(&capability.as_str()))
+        is_capable(&self.capabilities, &NAMES)
     }
 }
 

@@ -152,7 +152,8 @@ impl PromptInput {
     }
 }
 
-fn short_name(uri: &str) -> &str {
+/// The last part of a URI, which people know a file by.
+pub fn short_name(uri: &str) -> &str {
     uri.rsplit('/').find(|part| !part.is_empty()).unwrap_or(uri)
 }
 

@@ -24,7 +24,7 @@ mod status;
 mod tool;
 
 pub use agent::{AgentDefinition, AgentMode};
-pub use content::{PromptBlock, PromptImage, PromptInput};
+pub use content::{PromptBlock, PromptImage, PromptInput, short_name};
 pub use conversation::{
     ConversationEntry, NativeAnswer, NativeOrigin, ToolExchange, UNKNOWN_RESULT, UserImage,
 };
@@ -37,7 +37,7 @@ pub use json_text::parse_json;
 pub use ledger::{Event, EventType, Item, ItemType, Role, Thread, Turn, UnixSeconds};
 pub use model::{
     Dialect, DurableRoute, Effort, ModelCall, ModelEvent, ModelInfo, SamplingParams, StopReason,
-    Thinking, Usage,
+    Thinking, Usage, is_capable,
 };
 pub use permission::{Decision, PermissionRules, Rule};
 pub use plan::{PlanEntry, PlanStatus};

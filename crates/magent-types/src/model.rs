@@ -125,6 +125,15 @@ impl ModelInfo {
     }
 }
 
+/// Whether a model that is registered with these capabilities has one, which goes by any of
+/// these names.  Registries often say nothing, so only a list that names none is a no.
+pub fn is_capable(capabilities: &[String], names: &[&str]) -> bool {
+    capabilities.is_empty()
+        || capabilities
+            .iter()
+            .any(|name| names.contains(&name.as_str()))
+}
+
 /// Tokens of one request, each `None` when the provider did not tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {

@@ -9,7 +9,7 @@ use magent_types::{Scope, SessionId};
 use sha1::{Digest, Sha1};
 
 use super::list::CachedHeader;
-use super::{LoadedSession, SessionFiles, SessionLock, SessionSummary, list, load};
+use super::{LoadedSession, SessionFiles, SessionLock, SessionSummary, hex, list, load};
 use crate::LedgerError;
 
 /// The session folder: `global/`, `projects/<hash>/` and `actions/<name>/`.
@@ -87,8 +87,7 @@ impl SessionDirectory {
         match scope {
             Scope::Global => self.root.join("global"),
             Scope::Project(root) => {
-                let digest = Sha1::digest(root.as_bytes());
-                let name: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+                let name = hex(&Sha1::digest(root.as_bytes()));
                 self.root.join("projects").join(name)
             }
         }

@@ -50,6 +50,11 @@ pub(crate) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// A digest as part of a file's name.
+pub(crate) fn hex(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Makes a folder and its parents for the user alone.
 pub(crate) fn create_private_directory(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new()

@@ -10,7 +10,7 @@ mod write_worker;
 mod writer;
 
 pub use directory::SessionDirectory;
-pub(crate) use files::{SessionFiles, create_private_directory, replace_file};
+pub(crate) use files::{SessionFiles, create_private_directory, hex, replace_file};
 pub use list::SessionSummary;
 pub use load::{LoadReport, LoadedSession};
 pub use lock::SessionLock;
