@@ -295,27 +295,59 @@ Entries that no program could read as text are left out."
     (session-log-max-events
      . ,(magent-config--number magent-session-log-max-events))))
 
-(defun magent-config--misfit ()
-  "Return an option whose value does not fit its type, or nil."
+(defconst magent-config--lisp-options
+  '( magent-log-level magent-include-reasoning magent-agent-shell-restore-verbosity
+     magent-agent-shell-session-strategy)
+  "Options with fixed values that the core does not check.")
+
+(defun magent-config--misfit (options)
+  "Return the first of OPTIONS whose value does not fit its type, or nil."
   (require 'wid-edit)
   (seq-find (lambda (option)
               (when-let* ((type (get option 'custom-type)))
                 (not (widget-apply (widget-convert type)
                                    :match (symbol-value option)))))
-            (mapcar #'car (get 'magent 'custom-group))))
+            options))
+
+(defun magent-config--refuse (option)
+  "Signal that the value of OPTION does not fit its type."
+  (magent-error-signal
+   'config "bad-option"
+   (format "The option %s cannot be %S%s." option (symbol-value option)
+           (pcase (get option 'custom-type)
+             ((and `(choice . ,choices)
+                   (guard (seq-every-p (lambda (choice) (eq (car-safe choice) 'const))
+                                       choices)))
+              (format "; it can be %s"
+                      (mapconcat (lambda (choice) (format "%S" (car (last choice))))
+                                 choices ", ")))
+             (_ "")))))
+
+(defun magent-config-session-directory ()
+  "Return the folder of saved sessions.
+Signal `magent-config-error' if the option does not name one on this machine."
+  (let ((directory magent-session-directory))
+    (unless (and (stringp directory) (file-name-absolute-p directory)
+                 (not (file-remote-p directory)))
+      (magent-error-signal
+       'config "bad-option"
+       (format "The option magent-session-directory cannot be %S." directory)
+       "It has to be the absolute name of a folder on this machine."))
+    (expand-file-name directory)))
 
 (defun magent-config-json ()
   "Return the options as they are in this buffer, as JSON text for the core.
 Signal `magent-config-error' naming the option if a value has no such form."
+  (when-let* ((option (magent-config--misfit magent-config--lisp-options)))
+    (magent-config--refuse option))
   (condition-case err
       (json-serialize (append (magent-config--model-options)
                               (magent-config--tool-options)
                               (magent-config--policy-options)))
     (error
-     (if-let* ((option (magent-config--misfit)))
-         (magent-error-signal
-          'config "bad-option"
-          (format "The option %s cannot be %S." option (symbol-value option)))
+     (if-let* ((option (magent-config--misfit
+                        (mapcar #'car (get 'magent 'custom-group)))))
+         (magent-config--refuse option)
        (signal (car err) (cdr err))))))
 
 (provide 'magent-config)

@@ -51,7 +51,7 @@
 (defun magent-core--options ()
   "Return the options that the core starts with, as JSON text."
   (json-serialize
-   `((session-directory . ,(expand-file-name magent-session-directory))
+   `((session-directory . ,(magent-config-session-directory))
      (home . ,(expand-file-name "~"))
      (holder . ,(magent-core--holder))
      (about . ,(magent-core--about)))))

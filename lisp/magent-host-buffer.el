@@ -87,8 +87,9 @@ system; open it with the right one, or work on the file with bash" (buffer-name)
   (when (buffer-modified-p)
     (magent-core-host-fail
      "buffer_conflict"
-     (format "The buffer %s has unsaved changes of the user; ask the user to save or \
-revert it, or read it with source live-buffer" (buffer-name))))
+     (format "The buffer %s has unsaved changes of the user, which a change of the file \
+would overwrite or write along.  Nothing was changed.  Tell the user to save or revert this \
+buffer, then try again; do not reach the file by other means" (buffer-name))))
   (when buffer-read-only
     (magent-core-host-fail
      "buffer_conflict" (format "The buffer %s is read-only" (buffer-name)))))

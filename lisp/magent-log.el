@@ -40,7 +40,8 @@
 LEVEL is one of the symbols debug, info, warn and error.  In batch Emacs,
 warnings and errors are printed to standard error as well."
   (when (and magent-enable-logging
-             (memq level (memq magent-log-level magent-log--levels)))
+             (memq level (or (memq magent-log-level magent-log--levels)
+                             magent-log--levels)))
     (let ((text (apply #'format-message format args)))
       (when (and noninteractive (memq level '(warn error)))
         (message "magent: %s" text))

@@ -108,10 +108,13 @@ The core reads options before it looks for the session, which does not exist."
     (magent-project-instruction-file-names "AGENTS.md" (5))
     (magent-project-instructions-max-bytes -1 "64k")
     (magent-default-agent 5 (build))
-    (magent-enable-tools bash "bash" (5))
+    (magent-enable-tools bash "bash" (5) (bsah))
+    (magent-log-level chatty "info")
+    (magent-agent-shell-session-strategy newest)
     (magent-permission-rules allow ((nope . allow)) ((bash . perhaps)) ((bash . 5))
                              ((5 . allow)) (bash) ((edit . (("x" . perhaps))))
-                             ((edit . (allow))))
+                             ((edit . (allow)))
+                             ((bash . (("rm *" . deny) ("*" . allow)))))
     (magent-audit 5 (file))
     (magent-grep-max-matches 0 -1 "9" nil)
     (magent-glob-max-results 0 -1)
@@ -142,6 +145,13 @@ The core reads options before it looks for the session, which does not exist."
             append (cl-loop for value in values
                             unless (magent-config-test--refused-p option value)
                             collect (list option value)))))
+
+(ert-deftest magent-config-sessions-are-kept-in-a-folder-of-this-machine ()
+  (dolist (value '(nil "sessions" "./sessions" "/ssh:host:/sessions" 5))
+    (let ((magent-session-directory value))
+      (should-error (magent-config-session-directory) :type 'magent-config-error)))
+  (let ((magent-session-directory "~/sessions"))
+    (should (equal (magent-config-session-directory) (expand-file-name "~/sessions")))))
 
 (provide 'magent-config-test)
 

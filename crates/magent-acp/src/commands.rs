@@ -59,22 +59,24 @@ pub(crate) fn authority_report(
     rows: &[AuthorityRow],
 ) -> String {
     let mut text = format!("Agent **{}**, session {session}\n\n", options.agent);
-    text.push_str(
-        "| tool | key | decision | shown | approval | why |\n|---|---|---|---|---|---|\n",
-    );
+    // A list, not a table: sentences do not fit into the columns of a narrow window.
     for row in rows {
         let decision = row
             .decision
             .map_or("disabled", |decision| decision.as_str());
-        let shown = if row.exposed { "yes" } else { "no" };
+        let shown = if row.exposed {
+            ""
+        } else {
+            ", not shown to the model"
+        };
         let approval = match row.approval {
-            ApprovalPolicy::Normal => "normal",
-            ApprovalPolicy::OnceOnly => "once-only",
+            ApprovalPolicy::Normal => "",
+            ApprovalPolicy::OnceOnly => ", once only",
         };
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "| {} | {} | {decision} | {shown} | {approval} | {} |",
+            "- `{}` (key `{}`): **{decision}**{shown}{approval}. {}",
             row.tool, row.permission_key, row.explanation
         );
     }
@@ -89,7 +91,12 @@ pub(crate) fn authority_report(
             .iter()
             .map(|(pattern, decision)| format!("`{pattern}` {}", decision.as_str()))
             .collect();
-        let _ = write!(text, "\n{}: {}", row.permission_key, patterns.join(", "));
+        let _ = writeln!(
+            text,
+            "\nPatterns of `{}`: {}.",
+            row.permission_key,
+            patterns.join(", ")
+        );
     }
     text
 }

@@ -124,7 +124,8 @@ impl Authorization {
         }
     }
 
-    /// One sentence for people.
+    /// One sentence for people, as Markdown: what a rule names is a code span, for a
+    /// star is not an emphasis.
     pub fn explain(&self, request: &Request<'_>) -> String {
         let verb = match self.decision {
             Decision::Allow => "allowed",
@@ -138,11 +139,11 @@ impl Authorization {
                 format!("{key} is {verb}: no rule of {origin} speaks about it.")
             }
             Source::Rule(origin, hit) => format!(
-                "{key} is {verb} by rule {} of {origin} ({}).",
+                "{key} is {verb} by rule {} of {origin} (`{}`).",
                 hit.number, hit.key
             ),
             Source::FileRule(origin, hit) => format!(
-                "{key} is {verb} by rule {} of {origin} ({}, pattern {}).",
+                "{key} is {verb} by rule {} of {origin} (`{}`, pattern `{}`).",
                 hit.number,
                 hit.key,
                 hit.pattern.as_deref().unwrap_or("*")

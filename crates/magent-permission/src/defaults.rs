@@ -17,6 +17,9 @@ pub const PERMISSION_KEYS: [&str; 11] = [
     "web_search",
 ];
 
+/// The keys whose calls are about a file or a directory, which patterns can name.
+pub(crate) const FILE_KEYS: [&str; 5] = ["read", "write", "edit", "grep", "glob"];
+
 fn always(key: &str, decision: Decision) -> (String, Rule) {
     (key.to_owned(), Rule::Always(decision))
 }

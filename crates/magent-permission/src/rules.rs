@@ -3,6 +3,8 @@
 use magent_types::{Decision, PermissionRules, Rule};
 use regex::Regex;
 
+use crate::defaults::FILE_KEYS;
+
 /// A resource as rules see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResourceName<'a> {
@@ -177,15 +179,24 @@ impl Pattern {
     fn compile(key: &str, text: &str) -> Result<Self, RuleError> {
         // Not a shell glob library: those match bytes, and give brackets, braces and
         // backslashes a meaning that rules do not have.
-        let matcher = Regex::new(&expression(text)).map_err(|error| RuleError {
+        let unusable = |problem: String| RuleError {
             key: key.to_owned(),
             pattern: text.to_owned(),
-            problem: error.to_string(),
-        })?;
-        Ok(Self {
+            problem,
+        };
+        let matcher = Regex::new(&expression(text)).map_err(|error| unusable(error.to_string()))?;
+        let pattern = Self {
             text: text.to_owned(),
             matcher,
-        })
+        };
+        // A rule that can never match must not look as if it protected something.
+        if key != "*" && !FILE_KEYS.contains(&key) && !pattern.is_catch_all() {
+            return Err(unusable(format!(
+                "patterns name files, and {key} is not about a file; allow, ask for or deny all \
+                 of {key}, with {key} alone or the pattern *"
+            )));
+        }
+        Ok(pattern)
     }
 
     fn is_catch_all(&self) -> bool {

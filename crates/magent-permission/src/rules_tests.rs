@@ -147,3 +147,35 @@ proptest! {
         }
     }
 }
+
+/// A rule for commands that never matches would look like protection.
+#[test]
+fn patterns_are_refused_where_calls_are_not_about_files() {
+    let compile = |key: &str, pattern: &str| {
+        let rule = nested(&[(pattern, Decision::Deny)]);
+        RuleTable::compile(
+            "test",
+            &PermissionRules {
+                rules: vec![(key.to_owned(), rule)],
+            },
+        )
+    };
+    for key in [
+        "bash",
+        "emacs_eval",
+        "emacs_eval_live",
+        "agent",
+        "plan",
+        "web_search",
+    ] {
+        for pattern in ["rm *", "rm*", "git/**", "?"] {
+            let error = compile(key, pattern).unwrap_err().to_string();
+            assert!(error.contains(key) && error.contains(pattern), "{error}");
+        }
+        assert!(compile(key, "*").is_ok());
+        assert!(compile(key, "**").is_ok());
+    }
+    for key in ["read", "write", "edit", "grep", "glob", "*"] {
+        assert!(compile(key, "*.env").is_ok());
+    }
+}

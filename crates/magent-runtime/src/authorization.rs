@@ -180,19 +180,20 @@ pub(crate) async fn approve(
         note_decision(&mut ready.pending, "allow", &source);
         return Some(ready);
     }
-    let message = if matches!(turn.request().approval, ApprovalMode::Ask) {
-        "The user refused this call. Do not try to reach the same by other means."
-    } else {
-        "This call needs the user's approval, and nobody is there to give it."
+    let message = match &turn.request().approval {
+        ApprovalMode::Ask => {
+            "The user refused this call. Do not try to reach the same by other means.".to_owned()
+        }
+        ApprovalMode::Rules(table) => format!(
+            "This call needs approval, and the rules of {} do not give it to {key}. Do not try \
+             to reach the same by other means.",
+            table.origin()
+        ),
+        ApprovalMode::Never | ApprovalMode::Always => {
+            "This call needs the user's approval, and nobody is there to give it.".to_owned()
+        }
     };
-    deny(
-        turn,
-        ready,
-        "permission-denied",
-        message.to_owned(),
-        &source,
-    )
-    .await;
+    deny(turn, ready, "permission-denied", message, &source).await;
     None
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use magent_ledger::{SpillSettings, WriterSettings};
-use magent_permission::PERMISSION_KEYS;
+use magent_permission::{PERMISSION_KEYS, RuleTable};
 use magent_prompt::InstructionSettings;
 use magent_tools::{OutputBounds, ToolLimits};
 use magent_types::{Decision, Effort, PermissionRules, Rule, Thinking};
@@ -161,6 +161,13 @@ impl RuntimeConfig {
 
     fn read_permission_options(&mut self, reader: &Reader<'_>) -> Result<(), RuntimeError> {
         if let Some(keys) = reader.texts("enable-tools")? {
+            if let Some(key) = keys.iter().find(|key| !is_permission_key(key)) {
+                let known = PERMISSION_KEYS.join(", ");
+                return Err(bad(
+                    "enable-tools",
+                    &format!("has an unknown name {key}; there are {known}"),
+                ));
+            }
             self.enabled_keys = keys;
         }
         if let Some(rules) = reader.map.get("permission-rules") {
@@ -319,6 +326,10 @@ impl Reader<'_> {
     }
 }
 
+fn is_permission_key(name: &str) -> bool {
+    PERMISSION_KEYS.contains(&name)
+}
+
 /// Reads rules: an array of `[KEY, DECISION]` and `[KEY, [[PATTERN, DECISION], ...]]`.
 fn read_rules(value: &Value) -> Result<PermissionRules, RuntimeError> {
     let wrong = |what: &str| bad("permission-rules", what);
@@ -340,8 +351,11 @@ fn read_rules(value: &Value) -> Result<PermissionRules, RuntimeError> {
             Some([Value::String(key), body]) => (key, body),
             _ => return Err(wrong("has an entry that is no (KEY . RULE)")),
         };
-        if key != "*" && !PERMISSION_KEYS.contains(&key.as_str()) {
-            return Err(wrong(&format!("has an unknown key {key}")));
+        if key != "*" && !is_permission_key(key) {
+            let known = PERMISSION_KEYS.join(", ");
+            return Err(wrong(&format!(
+                "has an unknown key {key}; there are *, {known}"
+            )));
         }
         let rule = match body {
             Value::Array(patterns) => {
@@ -360,7 +374,10 @@ fn read_rules(value: &Value) -> Result<PermissionRules, RuntimeError> {
         };
         rules.push((key.clone(), rule));
     }
-    Ok(PermissionRules { rules })
+    let rules = PermissionRules { rules };
+    RuleTable::compile("magent-permission-rules", &rules)
+        .map_err(|error| wrong(&format!("has a rule that cannot be used: {error}")))?;
+    Ok(rules)
 }
 
 #[cfg(test)]
@@ -405,6 +422,11 @@ mod tests {
             ("audit", json!(1)),
             ("permission-rules", json!([["nope", "allow"]])),
             ("permission-rules", json!([["bash", "maybe"]])),
+            (
+                "permission-rules",
+                json!([["bash", [["rm *", "deny"], ["*", "allow"]]]]),
+            ),
+            ("enable-tools", json!(["read", "bsah"])),
         ] {
             let error = RuntimeConfig::from_json(&json!({ key: value })).unwrap_err();
             assert!(

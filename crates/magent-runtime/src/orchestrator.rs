@@ -84,6 +84,7 @@ async fn prepare(
     pending.describe(tool.title(&call, &context), tool.locations(&call));
     // A call that is cancelled while it waits is shown from what the ledger has.
     turn.record(|ledger, now| ledger.start_item(pending.item.clone(), now));
+    tool.check(&call, &context)?;
     Ok((Arc::clone(tool), call))
 }
 

@@ -79,6 +79,13 @@ pub trait Tool: Send + Sync {
             .collect()
     }
 
+    /// Whether the arguments say something that can be done at all, so that nobody is
+    /// asked to approve what cannot.  Reads no file: what one holds
+    /// must not be told before the call is allowed.
+    fn check(&self, _call: &Call, _context: &ToolContext) -> Result<(), ToolError> {
+        Ok(())
+    }
+
     /// What the call would change, for the user to see before it is approved.
     /// Must change nothing; when it cannot be told, the answer is empty, since a
     /// preview that fails must never stop the call itself.

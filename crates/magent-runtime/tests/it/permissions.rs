@@ -177,8 +177,35 @@ async fn without_a_user_the_mode_decides() {
     world.approval =
         ApprovalMode::Rules(Arc::new(RuleTable::compile("--approve", &rules).unwrap()));
     world.turn("go").await;
+    assert!(world.results()[0].contains("rules of --approve"));
     assert!(!world.project.path("x").exists());
     assert!(!world.names().contains(&"approval-requested"));
+}
+
+#[tokio::test]
+async fn nobody_is_asked_about_a_call_that_cannot_succeed() {
+    let calls = [
+        (
+            "write_file",
+            json!({"path": "x", "content": "", "expected_revision": "latest"}),
+        ),
+        (
+            "edit_file",
+            json!({"path": "/etc/x", "old_text": "a", "new_text": "b",
+            "expected_revision": "absent"}),
+        ),
+        ("bash", json!({"command": " \n"})),
+    ];
+    for (tool, arguments) in calls {
+        let world = World::new([
+            Reply::calling("c1", tool, &arguments),
+            Reply::answer("done"),
+        ])
+        .await;
+        world.turn("go").await;
+        assert!(!world.names().contains(&"approval-requested"), "{tool}");
+        assert!(!world.results()[0].is_empty());
+    }
 }
 
 #[tokio::test]

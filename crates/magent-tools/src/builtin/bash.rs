@@ -98,9 +98,13 @@ impl Tool for Bash {
         true
     }
 
+    fn check(&self, call: &Call, context: &ToolContext) -> Result<(), ToolError> {
+        check_call(call, context, context.limits.bash_timeout)
+    }
+
     async fn run(&self, call: &Call, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let timeout = context.limits.bash_timeout;
-        check_call(call, context, timeout)?;
+        self.check(call, context)?;
         let process = start(call, context).await?;
         let mut kept = OutputBuffer::default();
         let mut decoder = StreamDecoder::default();

@@ -91,8 +91,13 @@ impl Request {
                  write_file makes a new one",
             ));
         }
+        let old_text = call.text("old_text").to_owned();
+        if old_text.is_empty() {
+            let error = EditError::Empty;
+            return Err(ToolError::failed(error.code(), error.message(&shown)));
+        }
         Ok(Self {
-            old_text: call.text("old_text").to_owned(),
+            old_text,
             new_text: call.text("new_text").to_owned(),
             expected,
             shown,
@@ -137,6 +142,10 @@ impl Tool for EditFile {
         audit::preview(arguments, &["path"], &["old_text", "new_text"])
     }
 
+    fn check(&self, call: &Call, context: &ToolContext) -> Result<(), ToolError> {
+        Request::of(call, context, resource_of(call)?).map(drop)
+    }
+
     async fn preview(&self, call: &Call, context: &ToolContext) -> Vec<FileDiff> {
         preview(call, context).await.into_iter().collect()
     }
@@ -149,13 +158,6 @@ impl Tool for EditFile {
     async fn run(&self, call: &Call, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let resource = resource_of(call)?;
         let request = Request::of(call, context, resource)?;
-        if request.old_text.is_empty() {
-            let error = EditError::Empty;
-            return Err(ToolError::failed(
-                error.code(),
-                error.message(&request.shown),
-            ));
-        }
         let target = match route(context, resource).await? {
             Route::Host(target) => target,
             Route::Disk => match edit_on_disk(&request, context, resource).await? {

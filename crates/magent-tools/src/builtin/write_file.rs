@@ -95,7 +95,7 @@ impl Tool for WriteFile {
         ""
     }
 
-    async fn run(&self, call: &Call, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    fn check(&self, call: &Call, _context: &ToolContext) -> Result<(), ToolError> {
         let resource = resource_of(call)?;
         if ["/", "/."]
             .iter()
@@ -109,6 +109,12 @@ impl Tool for WriteFile {
                 ),
             ));
         }
+        Expected::parse(call.text("expected_revision")).map(drop)
+    }
+
+    async fn run(&self, call: &Call, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        self.check(call, context)?;
+        let resource = resource_of(call)?;
         let expected = Expected::parse(call.text("expected_revision"))?;
         let shown = display::result_path(&context.display_path(resource.path()));
         let target = match route(context, resource).await? {
