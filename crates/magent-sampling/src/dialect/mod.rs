@@ -2,6 +2,7 @@
 
 mod anthropic;
 mod framing;
+mod gemini;
 mod openai_chat;
 mod openai_responses;
 mod speech;
@@ -69,6 +70,7 @@ pub fn codec_for(dialect: Dialect) -> Option<&'static dyn Codec> {
         Dialect::OpenAiChat => Some(&openai_chat::OpenAiChat),
         Dialect::Anthropic => Some(&anthropic::Anthropic),
         Dialect::OpenAiResponses => Some(&openai_responses::OpenAiResponses),
-        Dialect::Gemini | Dialect::Ollama => None,
+        Dialect::Gemini => Some(&gemini::Gemini),
+        Dialect::Ollama => None,
     }
 }

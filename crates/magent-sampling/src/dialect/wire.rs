@@ -54,3 +54,18 @@ pub(super) fn insert_extra(body: &mut Map<String, Value>, route: &Route) {
         body.insert(key.clone(), value.clone());
     }
 }
+
+/// Puts the user's own fields into a body whose fields are in groups: a group grows by what
+/// the user gives of it instead of being replaced.
+pub(super) fn merge_extra(body: &mut Map<String, Value>, route: &Route) {
+    merge(body, &route.extra);
+}
+
+fn merge(known: &mut Map<String, Value>, more: &Map<String, Value>) {
+    for (key, value) in more {
+        match (known.get_mut(key), value) {
+            (Some(Value::Object(known)), Value::Object(more)) => merge(known, more),
+            _ => drop(known.insert(key.clone(), value.clone())),
+        }
+    }
+}
