@@ -22,7 +22,7 @@ fn route() -> Route {
 }
 
 fn play(pieces: &[&[u8]]) -> (Vec<ModelEvent>, bool) {
-    let codec = codec_for(Dialect::OpenAiChat).expect("the dialect has a codec");
+    let codec = codec_for(Dialect::OpenAiChat);
     let mut decoder = codec.decoder(&route());
     let mut sse = SseDecoder::default();
     let (mut found, mut out) = (Vec::new(), Vec::new());

@@ -3,6 +3,7 @@
 mod anthropic;
 mod framing;
 mod gemini;
+mod ollama;
 mod openai_chat;
 mod openai_responses;
 mod speech;
@@ -64,13 +65,13 @@ pub trait Decoder: Send {
     fn finish(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError>;
 }
 
-/// The codec of a dialect, if the core speaks it.
-pub fn codec_for(dialect: Dialect) -> Option<&'static dyn Codec> {
+/// The codec of a dialect.
+pub fn codec_for(dialect: Dialect) -> &'static dyn Codec {
     match dialect {
-        Dialect::OpenAiChat => Some(&openai_chat::OpenAiChat),
-        Dialect::Anthropic => Some(&anthropic::Anthropic),
-        Dialect::OpenAiResponses => Some(&openai_responses::OpenAiResponses),
-        Dialect::Gemini => Some(&gemini::Gemini),
-        Dialect::Ollama => None,
+        Dialect::OpenAiChat => &openai_chat::OpenAiChat,
+        Dialect::OpenAiResponses => &openai_responses::OpenAiResponses,
+        Dialect::Anthropic => &anthropic::Anthropic,
+        Dialect::Gemini => &gemini::Gemini,
+        Dialect::Ollama => &ollama::Ollama,
     }
 }

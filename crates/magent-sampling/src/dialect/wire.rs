@@ -39,6 +39,25 @@ pub(super) fn error_text(error: &Value) -> String {
     }
 }
 
+/// The provider's own code of an error: the first of these fields that says something.
+pub(super) fn error_code(error: &Value, keys: &[&str]) -> Option<String> {
+    keys.iter().find_map(|key| match error.get(key)? {
+        Value::String(text) if !text.is_empty() && text != "error" => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    })
+}
+
+/// The arguments of a call that came whole, as text.  None are an empty object; what is no
+/// object is left for the check to refuse.
+pub(super) fn arguments_text(arguments: Option<&Value>) -> String {
+    match arguments {
+        None | Some(Value::Null) => "{}".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(arguments) => arguments.to_string(),
+    }
+}
+
 /// Puts the numbers into a body that every provider calls by the same names.
 pub(super) fn insert_sampling(body: &mut Map<String, Value>, params: &SamplingParams) {
     for (key, value) in [("temperature", params.temperature), ("top_p", params.top_p)] {

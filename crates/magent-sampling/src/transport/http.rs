@@ -45,13 +45,7 @@ impl Sampler for HttpSampler {
         cancel: &CancellationToken,
         events: mpsc::Sender<ModelEvent>,
     ) -> Result<(), ProviderError> {
-        let codec = codec_for(route.dialect).ok_or_else(|| {
-            ProviderError::Route(format!(
-                "The dialect {} of backend {} is not supported yet.",
-                route.dialect.as_str(),
-                route.backend
-            ))
-        })?;
+        let codec = codec_for(route.dialect);
         codec.check(route, request).map_err(ProviderError::Route)?;
         let attempt = Attempt {
             route,

@@ -123,6 +123,36 @@ async fn one_json_body_where_a_stream_was_asked_for_is_read() {
     assert_eq!(said(&events), "whole");
 }
 
+#[tokio::test]
+async fn lines_and_events_of_other_protocols_are_read_wherever_they_are_cut() {
+    let lines = "{\"message\":{\"content\":\"漢\"},\"done\":false}\n\
+        {\"message\":{\"content\":\"!\"},\"done\":true,\"done_reason\":\"stop\"}\n";
+    let events = "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"漢\"}]}}]}\r\n\r\n\
+        data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"!\"}]},\
+        \"finishReason\":\"STOP\"}]}\r\n\r\n";
+    for (dialect, content_type, answer) in [
+        (Dialect::Ollama, "application/x-ndjson", lines),
+        (Dialect::Gemini, "text/event-stream", events),
+    ] {
+        let mut reply = Reply::new(200, content_type);
+        for byte in answer.bytes() {
+            reply = reply.step(Step::Send(vec![byte]));
+        }
+        // Gemini's end is that of the connection, Ollama's is in the last line.
+        let server = ScriptedServer::start([match dialect {
+            Dialect::Ollama => reply.step(Step::Hang),
+            _ => reply,
+        }])
+        .await;
+        let mut route = route(&server.url());
+        route.dialect = dialect;
+        let cancel = CancellationToken::new();
+        let (events, result) = sample(&route, Duration::from_secs(5), &cancel).await;
+        assert_eq!(result, Ok(()));
+        assert_eq!(said(&events), "漢!");
+    }
+}
+
 /// E70, C65: each refusal names its cause and carries no key, even if the server echoes it.
 #[tokio::test]
 async fn refusals_are_told_with_status_message_and_hint_and_without_the_key() {
@@ -166,6 +196,20 @@ async fn refusals_are_told_with_status_message_and_hint_and_without_the_key() {
             ),
             "http-error",
             "HTTP 400, INVALID",
+        ),
+        (
+            Reply::json(
+                400,
+                &json!({"error": {"code": 400, "message": "unknown name \"x\"",
+                    "status": "INVALID_ARGUMENT"}}),
+            ),
+            "http-error",
+            "HTTP 400, INVALID_ARGUMENT): Unknown name \"x\".",
+        ),
+        (
+            Reply::json(404, &json!({"error": "model 'x' not found"})),
+            "not-found",
+            "Model 'x' not found.",
         ),
     ];
     for (reply, code, part) in cases {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::parts::Parts;
 use super::usage::Tokens;
 use crate::dialect::Decoder;
-use crate::dialect::wire::{error_text, event_json, unexpected};
+use crate::dialect::wire::{error_code, error_text, event_json, unexpected};
 use crate::{ProviderError, SseEvent};
 
 /// Decodes one answer.
@@ -176,15 +176,8 @@ fn stop_reason(reason: &str, message: Option<&Value>) -> Result<StopReason, Prov
 /// says more than the number, which is that of HTTP.
 fn reported_error(response: &Value) -> Option<ProviderError> {
     let error = response.get("error").filter(|error| !error.is_null())?;
-    let code = ["status", "code", "type"]
-        .into_iter()
-        .find_map(|key| match error.get(key)? {
-            Value::String(text) if !text.is_empty() => Some(text.clone()),
-            Value::Number(number) => Some(number.to_string()),
-            _ => None,
-        });
     Some(ProviderError::Reported {
         message: error_text(error),
-        code,
+        code: error_code(error, &["status", "code", "type"]),
     })
 }

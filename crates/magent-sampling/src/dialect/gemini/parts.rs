@@ -4,6 +4,7 @@ use magent_types::{ModelCall, ModelEvent};
 use serde_json::Value;
 
 use crate::dialect::speech::arguments_object;
+use crate::dialect::wire::arguments_text;
 
 /// The parts so far, as the API takes them back, and the calls among them.
 #[derive(Default)]
@@ -91,15 +92,10 @@ fn read_call(call: &Value) -> Result<ModelCall, String> {
     if goes_on || call.get("partialArgs").is_some_and(|args| !args.is_null()) {
         return Err("a call in pieces, which nobody asked for".to_owned());
     }
-    let arguments = match call.get("args") {
-        None | Some(Value::Null) => "{}".to_owned(),
-        Some(Value::String(text)) => text.clone(),
-        Some(arguments) => arguments.to_string(),
-    };
     Ok(ModelCall {
         id: text("id").to_owned(),
         name: text("name").to_owned(),
-        arguments,
+        arguments: arguments_text(call.get("args")),
     })
 }
 

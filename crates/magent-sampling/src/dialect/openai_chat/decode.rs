@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::encode::wants_reasoning;
 use super::native::Native;
 use crate::dialect::Decoder;
-use crate::dialect::wire::{error_text, event_json, unexpected};
+use crate::dialect::wire::{error_code, error_text, event_json, unexpected};
 use crate::{ProviderError, Route, SseEvent};
 
 /// Decodes one answer.
@@ -269,17 +269,9 @@ fn reported_error(chunk: &Value) -> Option<ProviderError> {
         }
         Some(error) => error,
     };
-    let code = ["code", "type"]
-        .into_iter()
-        .filter_map(|key| error.get(key))
-        .find_map(|code| match code {
-            Value::String(text) if text != "error" => Some(text.clone()),
-            Value::Number(number) => Some(number.to_string()),
-            _ => None,
-        });
     Some(ProviderError::Reported {
         message: error_text(error),
-        code,
+        code: error_code(error, &["code", "type"]),
     })
 }
 

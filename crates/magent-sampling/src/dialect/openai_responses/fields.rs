@@ -4,6 +4,7 @@ use magent_types::Usage;
 use serde_json::Value;
 
 use crate::ProviderError;
+use crate::dialect::wire::error_code;
 
 /// A text that says something: not null, not empty, not the word "null" that some
 /// gateways make of it.
@@ -56,14 +57,7 @@ pub(super) fn reported_error(event: &Value, event_name: &str) -> Option<Provider
 
 /// What an error object says.
 pub(super) fn report(error: &Value) -> ProviderError {
-    let code = ["code", "type"]
-        .into_iter()
-        .filter_map(|key| error.get(key))
-        .find_map(|code| match code {
-            Value::String(text) if !text.is_empty() && text != "error" => Some(text.clone()),
-            Value::Number(number) => Some(number.to_string()),
-            _ => None,
-        });
+    let code = error_code(error, &["code", "type"]);
     let message = match error {
         Value::String(text) => text.clone(),
         _ => real_text(error, "message").map_or_else(|| error.to_string(), str::to_owned),
