@@ -102,5 +102,78 @@ const responses = {
     ),
 };
 
+const gemini = {
+  name: "gemini",
+  lisp: (url, key) => `:dialect 'gemini :url "${url}" :key "${key}"`,
+  handles: (url) => url === "/v1beta/models/native-1:streamGenerateContent?alt=sse",
+  keyHeader: "x-goog-api-key",
+  keyPrefix: "",
+  opaque: "c2lnbmF0dXJlLUc=",
+  userText: ({ contents }) => textsOf(contents.findLast(({ role }) => role === "user")?.parts),
+  problems({ contents }) {
+    const roles = contents.map(({ role }) => role);
+    const parts = (content, kind) =>
+      (content?.parts ?? []).map((part) => part[kind]).filter(Boolean);
+    const names = (content, kind) => parts(content, kind).map(({ id, name }) => `${id} ${name}`);
+    const said = ({ role, parts: all }) => role === "user" && all.some(({ text }) => text);
+    // Calls of the turn that goes on have to be signed.
+    const turn = contents.slice(contents.findLastIndex(said) + 1);
+    const unsigned = turn.filter((content) => {
+      const call = content.parts.find(({ functionCall }) => functionCall);
+      return call && !call.thoughtSignature;
+    });
+    return [
+      ...contents.flatMap((content, n) =>
+        content.role === "model"
+          ? unpaired(names(content, "functionCall"), names(contents[n + 1], "functionResponse"))
+          : [],
+      ),
+      ...(roles.some((role, n) => role === roles[n - 1]) ? ["roles do not take turns"] : []),
+      ...unsigned.map(() => "a call has lost its signature"),
+    ];
+  },
+  response: (part, more) => ({
+    candidates: [{ content: { parts: [part], role: "model" }, ...more, index: 0 }],
+    usageMetadata: { promptTokenCount: 100, candidatesTokenCount: more ? 15 : 1, thoughtsTokenCount: 5 },
+  }),
+  answer: (text) =>
+    events(gemini.response({ text }), gemini.response({ text: "" }, { finishReason: "STOP" })),
+  call: (thought, text, name, args) =>
+    events(
+      gemini.response({ text: thought, thought: true }),
+      gemini.response({ text }),
+      gemini.response({ functionCall: { id: "fc_1", name, args }, thoughtSignature: gemini.opaque }),
+      gemini.response({ text: "" }, { finishReason: "STOP" }),
+    ),
+};
+
+const lines = (...all) => all.map((line) => `${JSON.stringify(line)}\n`);
+
+const ollama = {
+  name: "ollama",
+  lisp: (url, key) => `:dialect 'ollama :url "${url}" :key "${key}"`,
+  handles: (url) => url === "/api/chat",
+  keyHeader: "authorization",
+  keyPrefix: "Bearer ",
+  // Nothing is signed here, but thoughts go back to nobody else either.
+  opaque: "in the way of Ollama",
+  userText: (body) => textOfLast(body.messages, "user"),
+  problems: ({ messages }) =>
+    unpaired(
+      messages.flatMap(({ tool_calls: calls }) => (calls ?? []).map((call) => call.function.name)),
+      messages.filter(({ role }) => role === "tool").map((message) => message.tool_name),
+    ),
+  piece: (message) => ({ model: "native-1", message: { role: "assistant", content: "", ...message }, done: false }),
+  end: () => ({ ...ollama.piece({}), done: true, done_reason: "stop", prompt_eval_count: 100, eval_count: 20 }),
+  answer: (content) => lines(ollama.piece({ content }), ollama.end()),
+  call: (thought, content, name, args) =>
+    lines(
+      ollama.piece({ thinking: `${thought} ${ollama.opaque}` }),
+      ollama.piece({ content }),
+      ollama.piece({ tool_calls: [{ function: { name, arguments: args } }] }),
+      ollama.end(),
+    ),
+};
+
 /** All of them. */
-export const dialects = [anthropic, responses];
+export const dialects = [anthropic, responses, gemini, ollama];
