@@ -102,6 +102,18 @@ fn thoughts_text_and_usage_that_counts_thoughts_as_written_and_the_cache_as_read
 }
 
 #[test]
+fn nothing_is_joined_to_what_is_signed_and_numbers_that_are_not_told_again_stay() {
+    let signed = json!([{"text": "a", "thoughtSignature": "c2ln"}, {"text": "b"}]);
+    let mut last = stop("STOP");
+    last["usageMetadata"] = json!({"candidatesTokenCount": 4});
+    let mut first = parts(&signed);
+    first["usageMetadata"] = json!({"promptTokenCount": 10, "thoughtsTokenCount": 5});
+    let decoded = decode(&[first, last]).unwrap();
+    assert_eq!(native(&decoded).unwrap(), signed);
+    assert!(decoded.contains(&usage(9, 5, None)));
+}
+
+#[test]
 fn a_signature_on_an_empty_last_part_is_kept_where_it_stood() {
     let mut responses = vec![parts(&json!([{"text": "Hi"}]))];
     responses.push(json!({"candidates": [{"content": {"role": "model",

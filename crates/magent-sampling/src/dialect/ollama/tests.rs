@@ -101,6 +101,19 @@ fn thinking_text_and_calls_in_several_lines() {
 }
 
 #[test]
+fn thoughts_without_a_call_have_a_native_form_too() {
+    let lines = [
+        piece(json!({"thinking": "hm"})),
+        piece(json!({"content": "Hi"})),
+    ];
+    let decoded = decode(&[&lines[..], &[done("stop")]].concat()).unwrap();
+    assert_eq!(
+        native(&decoded).unwrap(),
+        json!({"role": "assistant", "content": "Hi", "thinking": "hm"})
+    );
+}
+
+#[test]
 fn text_and_calls_in_the_last_line_are_not_lost_and_nothing_comes_after_it() {
     let mut last = done("stop");
     last["message"] = json!({"role": "assistant", "content": "Hi", "thinking": "hm",
