@@ -20,6 +20,8 @@
 (require 'magent-terminal)
 
 (declare-function magent-core-acp-stdio "ext:magent-module" (config))
+(declare-function magent-core-acp-command "ext:magent-module"
+                  (session prompt config))
 (declare-function magent-core-queue-watch-interrupts "ext:magent-module" ())
 
 (defconst magent-batch--usage
@@ -28,7 +30,8 @@
        magent help
        magent version
 
-exec runs one turn and prints the answer.  PROMPT \"-\" is read from standard input.
+exec runs one turn and prints the answer.  PROMPT \"-\" is read from standard input;
+-- ends the options.  The prompts /help and /authority are answered without a model.
   --cwd DIR          project directory (default: the current one)
   --model B:M        backend and model (default: see magent-default-model)
   --agent AGENT      agent (default: build)
@@ -39,7 +42,7 @@ exec runs one turn and prints the answer.  PROMPT \"-\" is read from standard in
   --session ID       go on with this session; the events of --json have its id
   --json             print every event as one line of JSON
 A question is answered with y, n or a; Ctrl-C, or the end of the input, cancels the turn.
-Exit status: 0 answered, 1 failed, 2 wrong use or setup, 130 cancelled.
+Exit status: 0 answered, 1 failed or not saved, 2 wrong use or setup, 130 cancelled.
 
 acp serves an ACP client on standard input and output until its input ends.
 
@@ -58,11 +61,14 @@ and set options.  MAGENT_ELPA names a directory with packages, such as gptel.
 
 ;;;; Setup
 
+(defun magent-batch--default-init-file ()
+  "Return the name of the init file that is loaded unless another is named."
+  (expand-file-name "magent/init.el" (or (getenv "XDG_CONFIG_HOME") "~/.config")))
+
 (defun magent-batch--init-file ()
   "Return the init file, or nil if there is none."
-  (let* ((named (getenv "MAGENT_INIT"))
-         (config (or (getenv "XDG_CONFIG_HOME") "~/.config"))
-         (default (expand-file-name "magent/init.el" config)))
+  (let ((named (getenv "MAGENT_INIT"))
+        (default (magent-batch--default-init-file)))
     (cond ((and named (not (string-empty-p named)))
            (unless (file-readable-p named)
              (magent-batch--fail "MAGENT_INIT names %s, which cannot be read" named))
@@ -75,9 +81,11 @@ MAGENT_ELPA names a directory of package directories; without it the user's own
 packages are activated."
   (let ((directory (getenv "MAGENT_ELPA")))
     (if (and directory (not (string-empty-p directory)))
-        (dolist (package (directory-files directory t "\\`[^.]"))
-          (when (file-directory-p package)
-            (add-to-list 'load-path package)))
+        (if (file-directory-p directory)
+            (dolist (package (directory-files directory t "\\`[^.]"))
+              (when (file-directory-p package)
+                (add-to-list 'load-path package)))
+          (magent-batch--fail "MAGENT_ELPA names %s, which is no directory" directory))
       (package-activate-all))))
 
 (defun magent-batch--setup ()
@@ -85,11 +93,13 @@ packages are activated."
   (setq locale-coding-system 'utf-8-unix
         coding-system-for-write nil)
   (magent-batch--add-packages)
+  (when-let* ((file (magent-batch--init-file)))
+    (condition-case err
+        (load file nil t t)
+      (error (magent-batch--fail "The init file %s fails: %s" file
+                                 (magent-error-message err)))))
   (condition-case err
-      (progn
-        (when-let* ((file (magent-batch--init-file)))
-          (load file nil t t))
-        (magent-runtime-ensure))
+      (magent-runtime-ensure)
     (error (magent-batch--fail "%s" (magent-error-message err)))))
 
 ;;;; Waiting
@@ -113,7 +123,18 @@ Return the value; when it failed, end with status 2."
 (defun magent-batch--fail-with (failure)
   "End with status 2 and the text of FAILURE, an alist."
   (let-alist failure
-    (magent-batch--fail "%s%s" .message (if .hint (concat " " .hint) ""))))
+    (magent-batch--fail "%s%s%s" .message (if .hint (concat " " .hint) "")
+                        (if (equal .code "no-model")
+                            (format " Do so in %s." (magent-batch--init-place))
+                          ""))))
+
+(defun magent-batch--init-place ()
+  "Return words for the init file, whether it exists or not."
+  (let ((named (getenv "MAGENT_INIT")))
+    (if (and named (not (string-empty-p named)))
+        (format "%s, which MAGENT_INIT names" named)
+      (format "%s, or in the file that MAGENT_INIT names"
+              (abbreviate-file-name (magent-batch--default-init-file))))))
 
 ;;;; exec
 
@@ -135,8 +156,9 @@ Return the value; when it failed, end with status 2."
            (setq options (plist-put options (magent-batch--keyword arg)
                                     (pop args))))
           ("--" (setq words (append words args) args nil))
-          ((pred (string-prefix-p "--"))
-           (magent-batch--fail "There is no option %s; see magent help" arg))
+          ((guard (and (string-prefix-p "-" arg) (not (equal arg "-"))))
+           (magent-batch--fail "There is no option %s; see magent help, and put -- \
+before a prompt that begins with a dash" arg))
           (_ (setq words (append words (list arg)))))))
     (plist-put options :prompt (string-join words " "))))
 
@@ -228,6 +250,7 @@ What is no UTF-8 becomes replacement characters: a prompt may quote anything."
       (magent-runtime-observe
        id (lambda (event)
             (setq outcome (or (magent-batch--observe event options) outcome))))
+      (magent-batch--answer-command id prompt)
       (magent-batch--await
        (lambda (callback)
          (magent-runtime-submit id prompt callback
@@ -237,6 +260,12 @@ What is no UTF-8 becomes replacement characters: a prompt may quote anything."
       (setq magent-batch--session id)
       (magent-batch--wait (lambda () outcome))
       (kill-emacs (magent-batch--status outcome options)))))
+
+(defun magent-batch--answer-command (id prompt)
+  "End Emacs with the answer if PROMPT is a command to the core, in session ID."
+  (when-let* ((answer (magent-core-acp-command id prompt (magent-config-json))))
+    (magent-terminal-out (concat (string-trim-right answer) "\n"))
+    (kill-emacs 0)))
 
 (defun magent-batch--observe (event options)
   "Show EVENT as OPTIONS say; return it if it is the end of the turn."
@@ -257,7 +286,11 @@ OPTIONS are those of the command."
     (when (and .error (not (plist-get options :json)))
       (magent-terminal-note "magent: %s%s" .error.message
                             (if .error.hint (concat " " .error.hint) "")))
-    (pcase .status ("completed" 0) ("cancelled" 130) (_ 1))))
+    (pcase .status
+      ;; Whoever goes on with the session later must learn that it is not there.
+      ("completed" (if .saved 0 1))
+      ("cancelled" 130)
+      (_ 1))))
 
 ;;;; acp
 
@@ -296,6 +329,8 @@ OPTIONS are those of the command."
   (pcase (pop args)
     ((and (or "exec" "acp") (guard (member (car args) '("--help" "-h"))))
      (magent-terminal-out magent-batch--usage))
+    ((and (or "exec" "acp") (guard (equal (car args) "--version")))
+     (magent-batch--run '("version")))
     ("exec" (magent-batch--exec args))
     ("acp" (magent-batch--acp args))
     ((or "version" "--version")

@@ -239,8 +239,8 @@ Entries that no program could read as text are left out."
                                    entry
                                  (decode-coding-string entry 'utf-8-unix t))))
                      (unless (string-match-p
-                              ;; The last two are bin/magent's own.
-                              "[\x3fff80-\x3fffff]\\|\\`MAGENT_\\(?:STDIO\\|TTY\\)="
+                              ;; The last three are bin/magent's own.
+                              "[\x3fff80-\x3fffff]\\|\\`MAGENT_\\(?:STDIO\\|TTY\\(?:_OUT\\)?\\)="
                               text)
                        text)))
                  process-environment))))

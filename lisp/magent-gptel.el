@@ -16,6 +16,7 @@
 (require 'cl-lib)
 (require 'subr-x)
 (require 'url-parse)
+(require 'magent-backend)
 (require 'magent-core)
 
 (defvar gptel-backend)
@@ -35,104 +36,6 @@
 (declare-function gptel-backend-key "ext:gptel-request" (backend) t)
 (declare-function gptel-backend-stream "ext:gptel-request" (backend) t)
 (declare-function gptel-backend-request-params "ext:gptel-request" (backend) t)
-
-;;;; Backends of our own
-
-(cl-defstruct (magent-backend (:constructor magent-backend--make))
-  "A backend defined with `magent-define-backend'."
-  name dialect url key models headers params)
-
-(defvar magent-gptel--backends nil
-  "Backends defined with `magent-define-backend', in order of definition.")
-
-(defconst magent-gptel--dialects
-  '((openai-chat . "/chat/completions")
-    (openai-responses . "/responses")
-    (anthropic . "/messages")
-    (gemini . "/models/%s:streamGenerateContent?alt=sse")
-    (ollama . "/api/chat"))
-  "Dialects and the last part of their endpoint's path; %s is the model.")
-
-;;;###autoload
-(cl-defun magent-define-backend (name &key dialect url key models headers params)
-  "Define the model backend NAME, a string; replace it if it is defined.
-It needs neither gptel nor any other configuration.
-
-DIALECT is the protocol: `openai-chat', `openai-responses', `anthropic',
-`gemini' or `ollama'.
-URL is the endpoint, or its base, such as \"http://localhost:8080/v1\".
-KEY is the key: a string, a variable, a function without arguments, or nil.
-MODELS is a list of names, each a string or symbol, or (NAME . PLIST) with
-the keys :description, :capabilities (a list of symbols) and :context-window
-\(in tokens).
-HEADERS is an alist of further headers.
-PARAMS is an alist of further fields of a request."
-  (declare (indent 1))
-  (unless (assq dialect magent-gptel--dialects)
-    (magent-error-signal 'config "bad-dialect"
-                         (format "Backend %s has no dialect %S." name dialect)
-                         "See the documentation of magent-define-backend."))
-  (unless (and (stringp url) (string-match-p "\\`https?://[^/]" url))
-    (magent-error-signal 'config "bad-url"
-                         (format "Backend %s has no usable URL." name)))
-  (unless models
-    (magent-error-signal 'config "no-models" (format "Backend %s has no models." name)))
-  (let ((backend (magent-backend--make
-                  :name name :dialect dialect :url url :key key :models models
-                  :headers headers :params params)))
-    (setq magent-gptel--backends
-          (append (cl-remove name magent-gptel--backends
-                             :key #'magent-backend-name :test #'equal)
-                  (list backend)))
-    name))
-
-(defun magent-gptel--string (name)
-  "Return NAME, a symbol or string, as a string."
-  (if (symbolp name) (symbol-name name) name))
-
-(defun magent-gptel--own-model (spec)
-  "Return (NAME . PLIST) for the model SPEC of a backend of ours."
-  (if (consp spec)
-      (cons (magent-gptel--string (car spec)) (cdr spec))
-    (list (magent-gptel--string spec))))
-
-(defun magent-gptel--endpoint (backend model)
-  "Return the URL that requests for MODEL of BACKEND, one of ours, go to.
-A URL that already ends in the dialect's path is left alone; one without any
-path gets the usual version before it."
-  (let* ((url (string-remove-suffix "/" (magent-backend-url backend)))
-         (dialect (magent-backend-dialect backend))
-         (end (format (alist-get dialect magent-gptel--dialects) model))
-         (version (pcase dialect ('ollama "") ('gemini "/v1beta") (_ "/v1")))
-         (bare (string-match-p "\\`https?://[^/?]+\\'" url)))
-    (cond ((or (string-match-p "\\?\\|:[a-z]+GenerateContent" url)
-               (string-suffix-p end url))
-           url)
-          (bare (concat url version end))
-          (t (concat (if (eq dialect 'gemini)
-                         (string-remove-suffix "/models" url)
-                       url)
-                     end)))))
-
-(defun magent-gptel--key (key)
-  "Return the key behind KEY, a string, variable or function, or nil."
-  (let ((value (cond ((stringp key) key)
-                     ((functionp key) (funcall key))
-                     ((and key (symbolp key) (boundp key))
-                      (magent-gptel--key (symbol-value key))))))
-    (and (stringp value) (not (string-empty-p value))
-         (string-trim-right value "[\n\r]+"))))
-
-(defun magent-gptel--own-headers (backend)
-  "Return the headers of a request to BACKEND, one of ours, as an alist."
-  (let ((key (magent-gptel--key (magent-backend-key backend))))
-    (append (when key
-              (pcase (magent-backend-dialect backend)
-                ('anthropic `(("x-api-key" . ,key)
-                              ("anthropic-version" . "2023-06-01")))
-                ('gemini `(("x-goog-api-key" . ,key)))
-                (_ `(("Authorization" . ,(concat "Bearer " key))))))
-            (magent-backend-headers backend))))
 
 ;;;; Backends of gptel
 
@@ -189,25 +92,25 @@ tokens."
       (model . ,model)
       ,@(when (stringp description) `((description . ,description)))
       ,@(when (numberp window) `((context-window . ,(round (* window unit)))))
-      (capabilities . ,(vconcat (mapcar #'magent-gptel--string
+      (capabilities . ,(vconcat (mapcar #'magent-backend--string
                                         (plist-get plist :capabilities)))))))
 
 (defun magent-gptel--own-rows ()
   "Return rows of the models of our own backends."
   (mapcan (lambda (backend)
             (mapcar (lambda (spec)
-                      (let ((model (magent-gptel--own-model spec)))
+                      (let ((model (magent-backend--model spec)))
                         (magent-gptel--model-row (magent-backend-name backend)
                                                  (car model) (cdr model) 1)))
                     (magent-backend-models backend)))
-          magent-gptel--backends))
+          magent-backend--all))
 
 (defun magent-gptel--gptel-rows ()
   "Return rows of the models of gptel's backends."
   (mapcan (lambda (backend)
             (mapcar (lambda (model)
                       (magent-gptel--model-row
-                       (gptel-backend-name backend) (magent-gptel--string model)
+                       (gptel-backend-name backend) (magent-backend--string model)
                        ;; gptel counts windows in thousands of tokens.
                        (and (symbolp model) (symbol-plist model)) 1000))
                     (gptel-backend-models backend)))
@@ -218,34 +121,32 @@ tokens."
   (when-let* (((featurep 'gptel-request))
               (backend (default-value 'gptel-backend))
               (model (default-value 'gptel-model)))
-    (cons (gptel-backend-name backend) (magent-gptel--string model))))
+    (cons (gptel-backend-name backend) (magent-backend--string model))))
 
 (defun magent-gptel--own-default ()
   "Return (BACKEND . MODEL), the first model of our own backends, or nil."
-  (when-let* ((backend (car magent-gptel--backends)))
+  (when-let* ((backend (car magent-backend--all)))
     (cons (magent-backend-name backend)
-          (car (magent-gptel--own-model (car (magent-backend-models backend)))))))
+          (car (magent-backend--model (car (magent-backend-models backend)))))))
 
 (defun magent-gptel--default ()
-  "Return (BACKEND . MODEL), the default model as strings, or nil."
-  (if (and magent-default-model
-           (string-match "\\`\\([^:]+\\):\\(.+\\)\\'" magent-default-model))
-      (cons (match-string 1 magent-default-model)
-            (match-string 2 magent-default-model))
-    (let ((own (magent-gptel--own-default))
-          (gptel (magent-gptel--gptel-default)))
-      (if (and own
-               (or (null gptel)
-                   (magent-gptel--pristine-p (default-value 'gptel-backend))))
-          own
-        gptel))))
+  "Return (BACKEND . MODEL), the model unless the user wants another, or nil."
+  (let ((own (magent-gptel--own-default))
+        (gptel (magent-gptel--gptel-default)))
+    (if (and own
+             (or (null gptel)
+                 (magent-gptel--pristine-p (default-value 'gptel-backend))))
+        own
+      gptel)))
 
 (cl-defmethod magent-core-host-call ((_op (eql 'models)) _args)
-  "Return the registered models and the default one."
+  "Return the registered models, the default one and what the user wants instead."
   (let ((default (magent-gptel--default)))
     `((models . ,(vconcat (magent-gptel--own-rows) (magent-gptel--gptel-rows)))
       ,@(when default
-          `((default . ((backend . ,(car default)) (model . ,(cdr default)))))))))
+          `((default . ((backend . ,(car default)) (model . ,(cdr default))))))
+      ,@(when magent-default-model
+          `((wanted . ,(format "%s" magent-default-model)))))))
 
 ;;;; Routes
 
@@ -310,17 +211,17 @@ Gemini sends a growing array otherwise."
 (defun magent-gptel--own-route (backend model)
   "Return the route to MODEL, a string, of BACKEND, one of ours."
   (let* ((spec (cl-find model (magent-backend-models backend)
-                        :key (lambda (spec) (car (magent-gptel--own-model spec)))
+                        :key (lambda (spec) (car (magent-backend--model spec)))
                         :test #'equal))
-         (plist (cdr (magent-gptel--own-model spec)))
-         (url (magent-gptel--endpoint backend model)))
+         (plist (cdr (magent-backend--model spec)))
+         (url (magent-backend--endpoint backend model)))
     (unless spec
       (magent-core-host-fail "unknown-model"
                              (format "%s has no model %s"
                                      (magent-backend-name backend) model)))
     `((dialect . ,(symbol-name (magent-backend-dialect backend)))
       (url . ,url)
-      (headers . ,(magent-gptel--headers (magent-gptel--own-headers backend)))
+      (headers . ,(magent-gptel--headers (magent-backend--request-headers backend)))
       (params . ,(magent-gptel--object (magent-backend-params backend)))
       (proxy . ,(magent-gptel--proxy url))
       (stream . t)
@@ -345,7 +246,7 @@ CONTINUES is non-nil if the request goes on with a turn, after tool calls."
          (address (magent-gptel--call (gptel-backend-url backend) info))
          (dialect (magent-gptel--dialect backend address))
          (url (magent-gptel--streaming-url address dialect))
-         (row (magent-gptel--model-row "" (magent-gptel--string model)
+         (row (magent-gptel--model-row "" (magent-backend--string model)
                                        (symbol-plist model) 1000)))
     (unless dialect
       (magent-core-host-fail
@@ -376,19 +277,38 @@ CONTINUES is non-nil if the request goes on with a turn, after tool calls."
 It has the keys backend, model and continues: whether the request goes on with a
 turn."
   (let-alist args
-    (let ((own (cl-find .backend magent-gptel--backends
+    (let ((own (cl-find .backend magent-backend--all
                         :key #'magent-backend-name :test #'equal))
           (gptel (cl-find .backend (magent-gptel--backends)
                           :key (lambda (backend) (gptel-backend-name backend))
                           :test #'equal)))
-      (cond (own (magent-gptel--own-route own .model))
-            ((and gptel
-                  (cl-find .model (gptel-backend-models gptel)
-                           :key #'magent-gptel--string :test #'equal))
-             (magent-gptel--gptel-route gptel (intern .model) .continues))
-            (t (magent-core-host-fail
-                "unknown-model"
-                (format "There is no model %s:%s" .backend .model)))))))
+      (condition-case err
+          (cond (own (magent-gptel--own-route own .model))
+                ((and gptel
+                      (cl-find .model (gptel-backend-models gptel)
+                               :key #'magent-backend--string :test #'equal))
+                 (magent-gptel--gptel-route gptel (intern .model) .continues))
+                (t (magent-core-host-fail
+                    "unknown-model"
+                    (format "There is no model %s:%s" .backend .model))))
+        (magent-core-host-failure (signal (car err) (cdr err)))
+        (error (magent-gptel--fail .backend err))))))
+
+(defun magent-gptel--fail (backend err)
+  "Fail because ERR was signalled for a request to BACKEND, a name.
+Only a message that somebody wrote is told: the data of other errors may be the
+key itself."
+  (magent-core-host-fail
+   "route"
+   (format "The key or another setting of backend %s fails: %s. Correct what \
+its definition calls, such as :key"
+           backend
+           (string-remove-suffix
+            "."
+            (if (memq (car err) '(error user-error file-missing file-error
+                                        void-function void-variable))
+                (error-message-string err)
+              (format "%s" (get (car err) 'error-message)))))))
 
 (provide 'magent-gptel)
 

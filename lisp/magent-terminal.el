@@ -17,9 +17,32 @@
 
 ;;;; Output
 
+(defun magent-terminal--spell (regexp text)
+  "Return TEXT with the characters that REGEXP matches spelled out."
+  (replace-regexp-in-string
+   regexp
+   (lambda (match)
+     (let ((char (aref match 0)))
+       (if (< char 128) (text-char-description char) (format "\\u%04x" char))))
+   text t t))
+
+(defun magent-terminal--visible (text)
+  "Return TEXT with its control characters spelled out, except for line feeds.
+A terminal would obey them, and show something else than what is asked about;
+so it would those that turn the direction of text."
+  (magent-terminal--spell
+   "[\0-\11\13-\37\177-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+   text))
+
 (defun magent-terminal-out (text)
-  "Print TEXT to standard output."
-  (princ text))
+  "Print TEXT to standard output, at once.
+On a terminal its control characters are spelled out; files and other programs
+get what the model wrote."
+  (princ (if (equal (getenv "MAGENT_TTY_OUT") "1")
+             (magent-terminal--spell "[\0-\10\13-\37\177-\u009f]"
+                                     (string-replace "\r\n" "\n" text))
+           text))
+  (flush-standard-output))
 
 (defun magent-terminal-err (format &rest args)
   "Print a line made of FORMAT and ARGS to standard error."
@@ -34,13 +57,6 @@
     (magent-terminal-out "\n"))
   (setq magent-terminal--state 'note)
   (apply #'magent-terminal-err format args))
-
-(defun magent-terminal--visible (text)
-  "Return TEXT with its control characters spelled out.
-A terminal would obey them, and show something else than what is asked about."
-  (replace-regexp-in-string "[\0-\10\13-\37\177]"
-                            (lambda (match) (text-char-description (aref match 0)))
-                            text t t))
 
 ;;;; Events
 
@@ -66,8 +82,8 @@ A terminal would obey them, and show something else than what is asked about."
            (magent-terminal-note "  [%s] %s"
                                  (pcase .status ("completed" "x") ("in_progress" ">")
                                         (_ " "))
-                                 .step))))
-      ("notice" (magent-terminal-note "! %s" .text)))))
+                                 (magent-terminal--visible .step)))))
+      ("notice" (magent-terminal-note "! %s" (magent-terminal--visible .text))))))
 
 (defun magent-terminal--show-end (event)
   "Show how the call in EVENT, an alist, ended, unless it went well."
@@ -79,7 +95,8 @@ A terminal would obey them, and show something else than what is asked about."
           (t
            (magent-terminal-note "  %s: %s: %s"
                                  (magent-terminal--visible .title) .status
-                                 (car (split-string (or .output "") "\n")))))))
+                                 (magent-terminal--visible
+                                  (car (split-string (or .output "") "\n"))))))))
 
 ;;;; Questions
 

@@ -37,7 +37,7 @@
 (autoload 'magent-start "magent-agent-shell" "Start a Magent shell for this project." t)
 (autoload 'magent-agent-shell-ensure-config "magent-agent-shell"
   "Make Magent the first choice in the picker of agent-shell.")
-(autoload 'magent-define-backend "magent-gptel"
+(autoload 'magent-define-backend "magent-backend"
   "Define a model backend without gptel.")
 
 ;;;###autoload

@@ -1,6 +1,7 @@
 // One turn from the command line.
 
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import { scenario } from "./harness.mjs";
 import { answer, callTools, lastUserText } from "./model-server.mjs";
 
@@ -38,6 +39,9 @@ scenario("wrong use ends with status 2 and one line that says why", async (world
     [["--agent", "nobody", "x"], /nobody/],
     [["--cwd", "/no/such/folder", "x"], /no\/such\/folder/],
     [["--frob", "x"], /--frob/],
+    [["-x"], /option -x.* -- before/],
+    [["--model", "mock-9", "x"], /There are Mock:mock-1/],
+    [["--approve", "bash:rm *=deny,bash=allow", "x"], /rm \*/],
     [[" "], /empty/],
     [[], /empty/],
   ]) {
@@ -69,4 +73,32 @@ scenario("help is help wherever it is asked for", async (world) => {
   const { code, stdout } = await world.exec(["--help"]);
   assert.equal(code, 0);
   assert.match(stdout, /^Usage: magent exec/);
+});
+
+scenario("a prompt after two dashes may begin with one", async (world) => {
+  world.model.reply(answer("Yes."));
+  const { code, stderr } = await world.exec(["--", "--frob", "-x"]);
+  assert.equal(code, 0, stderr);
+  assert.equal(lastUserText(world.model.requests[0].body), "--frob -x");
+});
+
+scenario("commands are answered without a model", async (world) => {
+  const { code, stdout, stderr } = await world.exec(["/authority"]);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /`edit_file` \(key `edit`\): \*\*allow\*\*.*pattern `\*`/);
+  assert.match((await world.exec(["/help", "me"])).stdout, /\/authority/);
+});
+
+scenario("an answer that is not on the disk is no success", async (world) => {
+  fs.writeFileSync(world.sessions, "no folder");
+  world.model.reply(answer("Done."));
+  const { code, stdout, stderr } = await world.exec(["Go"]);
+  assert.deepEqual([code, stdout.trim()], [1, "Done."]);
+  assert.match(stderr, /not on the disk/);
+  world.model.reply(answer("Done."));
+  const json = await world.exec(["--json", "Go"]);
+  assert.equal(JSON.parse(json.stdout.trim().split("\n").at(-1)).saved, false);
+  const none = await world.exec(["--continue", "Go"]);
+  assert.equal(none.code, 2);
+  assert.match(none.stderr, /cannot be listed/);
 });

@@ -156,3 +156,45 @@ scenario("options are there again when the session is, as far as their model is"
   );
   assert.match(told.content.text, /Mock:mock-2 .*Mock:mock-1 is used instead/);
 });
+
+scenario(
+  "a model that is set up while the session is open is shown with the next prompt",
+  async (world) => {
+    const { agent, id } = await world.startSession();
+    world.write("set-up", "");
+    world.model.reply(answer("Here I am."));
+    let reached = false;
+    for (let tries = 0; tries < 50 && !reached; tries += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      reached = !world.has("set-up");
+    }
+    await agent.prompt(id, "Hello");
+    const { configOptions } = await agent.update(
+      ({ sessionUpdate }) => sessionUpdate === "config_option_update",
+      "the options",
+    );
+    const model = configOptions.find((option) => option.id === "model");
+    assert.equal(model.options[0].name, "Auto → Mock:mock-1");
+  },
+  {
+    lisp: `(defvar kept magent-backend--all)
+(setq magent-backend--all nil)
+(run-at-time 0.1 0.1 (lambda ()
+  (when (file-exists-p (expand-file-name "../project/set-up" (getenv "HOME")))
+    (setq magent-backend--all kept)
+    (delete-file (expand-file-name "../project/set-up" (getenv "HOME"))))))`,
+  },
+);
+
+scenario(
+  "a wanted model that does not exist is told, and no other is taken",
+  async (world) => {
+    const { agent, id } = await world.startSession();
+    await assert.rejects(agent.prompt(id, "Hello"), (error) => {
+      assert.match(error.message, /no model mock-9\. There are Mock:mock-1, Mock:mock-2/);
+      return true;
+    });
+    assert.equal(world.model.requests.length, 0);
+  },
+  { lisp: `(setq magent-default-model "mock-9")` },
+);

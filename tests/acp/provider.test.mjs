@@ -263,7 +263,7 @@ scenario(
     assert.equal(error.data.code, "no-model");
     assert.match(error.message, /magent-define-backend/);
   },
-  { lisp: "(setq magent-gptel--backends nil)" },
+  { lisp: "(setq magent-backend--all nil)" },
 );
 
 scenario("a redirect gets neither the key nor the conversation", async (world) => {

@@ -23,7 +23,7 @@
   "Evaluate BODY with only BACKENDS, lists of arguments, and without gptel's.
 They are arguments of `magent-define-backend'."
   (declare (indent 1) (debug (form body)))
-  `(let ((magent-gptel--backends nil) (magent-default-model nil)
+  `(let ((magent-backend--all nil) (magent-default-model nil)
          (gptel-proxy nil) (url-proxy-services nil))
      ;; This variable cannot be bound with `let'.
      (cl-letf (((symbol-value 'features) (remq 'gptel-request features)))
@@ -58,7 +58,7 @@ They are arguments of `magent-define-backend'."
                                 :type 'magent-config-error)))
         (should (equal (nthcdr 2 (take 4 err)) (list 'config code)))
         (should (string-match-p "\\`Backend B " (nth 1 err)))
-        (should-not magent-gptel--backends)))))
+        (should-not magent-backend--all)))))
 
 (ert-deftest magent-gptel-a-backend-is-replaced-and-the-first-one-is-the-default ()
   (magent-gptel-test--with '(("A" :dialect ollama :url "http://a" :models ("one"))
@@ -70,9 +70,38 @@ They are arguments of `magent-define-backend'."
                              .models)
                      '(("A" "one") ("B" "three"))))
       (should (equal .default '((backend . "A") (model . "one")))))
+    (should-not (assq 'wanted (magent-test-host-value 'models)))
     (let ((magent-default-model "B:three:latest"))
-      (should (equal (alist-get 'default (magent-test-host-value 'models))
-                     '((backend . "B") (model . "three:latest")))))))
+      (should (equal (alist-get 'wanted (magent-test-host-value 'models))
+                     "B:three:latest")))))
+
+(ert-deftest magent-gptel-a-backend-that-cannot-be-used-is-refused-when-it-is-defined ()
+  (let ((magent-backend--all nil))
+    (pcase-dolist (`(,name ,key ,value)
+                   '(("B" :models "m") ("B" :models nil) ("B" :models (5))
+                     ("B" :models (m . n)) ("B" :models (nil)) ("B" :models (("m" x)))
+                     ("B" :url "h/v1") ("B" :url nil) ("B" :dialect openai)
+                     (b :models (m)) ("" :models (m))))
+      (let ((arguments (list :dialect 'openai-chat :url "http://h/v1" :models '(m))))
+        (should-error (apply #'magent-define-backend name
+                             (plist-put arguments key value))
+                      :type 'magent-config-error)))
+    (should-not magent-backend--all)))
+
+(ert-deftest magent-gptel-a-key-that-fails-is-told-by-the-backends-name ()
+  (magent-gptel-test--with
+      `(("A" :dialect openai-chat :url "http://a/v1" :models (m)
+         :key ,(lambda () (error "No such entry")))
+        ("B" :dialect openai-chat :url "http://a/v1" :models (m)
+         :key ,(lambda () (car "sk-secret"))))
+    (cl-flet ((failure (backend)
+                (should-error (magent-core-host-call
+                               'route `((backend . ,backend) (model . "m")))
+                              :type 'magent-core-host-failure)))
+      (should (string-match-p "backend A fails: No such entry\\."
+                              (format "%S" (failure "A"))))
+      (should (string-match-p "backend B fails: Wrong type" (format "%S" (failure "B"))))
+      (should-not (string-match-p "sk-secret" (format "%S" (failure "B")))))))
 
 (ert-deftest magent-gptel-what-is-known-of-a-model-is-told ()
   (magent-gptel-test--with
@@ -165,11 +194,11 @@ They are arguments of `magent-define-backend'."
           ("C" :dialect openai-chat :url "http://c" :models (m) :key "sk-secret"))
       (let ((answer (magent-test-host 'route :backend "B" :model "m")))
         (should-not (car answer))
-        (should (equal (alist-get 'message (cdr answer)) "Keyring is locked")))
+        (should (string-match-p "Keyring is locked"
+                                (alist-get 'message (cdr answer)))))
       (magent-gptel-test--route "C" "m")
       (magent-test-host 'route :backend "C" :model "other")
       (magent-test-host 'models)
-      (should (string-match-p "Keyring is locked" (log)))
       (should-not (string-match-p "sk-secret" (log))))))
 
 (ert-deftest magent-gptel-proxies-and-authorities-are-told ()
@@ -194,7 +223,7 @@ They are arguments of `magent-define-backend'."
   `(let ((inhibit-message t))
      (magent-test-need-package 'gptel)
      (require 'gptel-openai)
-     (let ((magent-gptel--backends nil) (magent-default-model nil)
+     (let ((magent-backend--all nil) (magent-default-model nil)
            (gptel--known-backends nil) (url-proxy-services nil))
        (gptel-make-openai "Local"
          :host "localhost:9" :protocol "http" :stream t :key ,key

@@ -10,6 +10,7 @@
 
 ;;; Code:
 
+(require 'magent-terminal)
 (require 'magent-test-session)
 
 (defun magent-terminal-test--start (url prompt)
@@ -109,6 +110,18 @@
     (should-not (file-exists-p "mark"))
     (process-send-string process "n\n")
     (should (eq (magent-terminal-test--status process) 0))))
+
+;; A model may repeat what it has read somewhere.
+(ert-deftest magent-terminal-test-a-terminal-obeys-nothing-that-a-model-says ()
+  (magent-terminal-test-with "[[say one \e[2J\e]0;title\a two\rthree \302\233 done]]"
+    (should (eq (magent-terminal-test--status process) 0))
+    (let ((text (with-current-buffer (process-buffer process) (buffer-string))))
+      (should (string-match-p (regexp-quote "one ^[[2J^[]0;title^G two^Mthree") text))
+      (should-not (string-match-p "[\e\a\u009b]" text)))))
+
+(ert-deftest magent-terminal-test-control-characters-are-spelled-out ()
+  (should (equal (magent-terminal--visible "a\tb\e[1m\r\n\177\u009b\u202e漢")
+                 "a^Ib^[[1m^M\n^?\\u009b\\u202e漢")))
 
 (provide 'magent-terminal-test)
 

@@ -41,7 +41,7 @@ PROVIDER is bound to its process.  Skip the test if there is none."
        (ert-skip "the demo provider is not built: set MAGENT_DEMO_PROVIDER"))
      (magent-test-with-directory
        (let ((,provider (magent-test--start-provider))
-             (magent-gptel--backends nil)
+             (magent-backend--all nil)
              (magent-default-model nil)
              (magent-test--sessions nil))
          (unwind-protect

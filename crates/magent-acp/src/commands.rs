@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use agent_client_protocol_schema::v1::{AvailableCommand, AvailableCommandsUpdate, SessionUpdate};
-use magent_runtime::{AuthorityRow, SessionOptions};
+use magent_runtime::{AuthorityRow, Runtime, RuntimeConfig, RuntimeError, SessionOptions};
 use magent_types::{ApprovalPolicy, SessionId};
 
 /// The commands, in the order in which they are offered.
@@ -26,7 +26,7 @@ pub(crate) fn available() -> SessionUpdate {
 
 /// The command that a prompt begins with; text that begins with any other slash is an
 /// ordinary prompt.
-pub(crate) fn command_of(words: &str) -> Option<&'static str> {
+fn command_of(words: &str) -> Option<&'static str> {
     let rest = words.strip_prefix('/')?;
     let name = rest.split_whitespace().next()?;
     COMMANDS
@@ -35,8 +35,30 @@ pub(crate) fn command_of(words: &str) -> Option<&'static str> {
         .find(|known| *known == name)
 }
 
+/// What a prompt is answered with, as Markdown, if it begins with a command.
+pub fn answer(
+    runtime: &Runtime,
+    session: &SessionId,
+    config: &RuntimeConfig,
+    words: &str,
+) -> Option<Result<String, RuntimeError>> {
+    Some(match command_of(words)? {
+        "help" => Ok(help()),
+        _ => authority(runtime, session, config),
+    })
+}
+
+fn authority(
+    runtime: &Runtime,
+    session: &SessionId,
+    config: &RuntimeConfig,
+) -> Result<String, RuntimeError> {
+    let rows = runtime.authority(session, config)?;
+    Ok(authority_report(session, &runtime.options(session)?, &rows))
+}
+
 /// The text of `/help`, as Markdown.
-pub(crate) fn help() -> String {
+fn help() -> String {
     let mut text = String::from(
         "Say what you want to have done, in this project; what may change or run something \
          is asked for first. Commands are answered without a model:\n\n",
@@ -53,7 +75,7 @@ pub(crate) fn help() -> String {
 }
 
 /// The report of `/authority`, as Markdown.
-pub(crate) fn authority_report(
+fn authority_report(
     session: &SessionId,
     options: &SessionOptions,
     rows: &[AuthorityRow],

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-use agent_client_protocol_schema::v1::Error;
+use agent_client_protocol_schema::v1::{Error, SessionConfigOption};
 use magent_runtime::{ApprovalDecision, ObserverId, Runtime, RuntimeConfig};
 use magent_types::{ApprovalId, RuntimeEvent, SessionId, SubmissionId};
 use parking_lot::Mutex;
@@ -36,6 +36,8 @@ enum Received {
 /// A session that the client has open.
 struct Bound {
     observer: ObserverId,
+    /// The options as the client was last told them.
+    options: Option<Vec<SessionConfigOption>>,
 }
 
 /// A client's connection.
@@ -175,7 +177,29 @@ impl Connection {
             }),
         );
         self.runtime.attach(session);
-        bound.insert(session.clone(), Bound { observer });
+        bound.insert(
+            session.clone(),
+            Bound {
+                observer,
+                options: None,
+            },
+        );
+    }
+
+    /// Notes the options that the client is told now.  Returns whether they are others
+    /// than it was told last.
+    pub(crate) fn note_options(
+        &self,
+        session: &SessionId,
+        options: &[SessionConfigOption],
+    ) -> bool {
+        let mut bound = self.bound.lock();
+        let Some(known) = bound.get_mut(session).map(|bound| &mut bound.options) else {
+            return false;
+        };
+        let changed = known.as_deref().is_some_and(|known| known != options);
+        *known = Some(options.to_vec());
+        changed
     }
 
     /// Takes a session back.  Returns whether the client had it.

@@ -18,5 +18,6 @@ mod outgoing;
 mod rpc;
 mod to_acp;
 
+pub use commands::answer as command_answer;
 pub use connection::{Connection, ConnectionSettings};
 pub use outgoing::{LineSink, Pace};

@@ -32,7 +32,7 @@ pub(crate) fn list() -> Result<Vec<Figure>, Failure> {
         let directory = SessionDirectory::new(folder.path());
         for times in [&mut cold, &mut warm] {
             let begun = Instant::now();
-            let listed = directory.list(&scope);
+            let listed = directory.list(&scope)?;
             times.push(begun.elapsed());
             let whole = listed.iter().filter(|session| session.damage.is_none());
             if whole.count() != SESSIONS {

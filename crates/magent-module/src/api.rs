@@ -123,7 +123,7 @@ pub(crate) fn session_list(core: &'static Core, directory: Option<String>) -> u6
             None => None,
             Some(directory) => Some(scope_of(Some(&directory))?),
         };
-        let listed = core.runtime.list_sessions(scope).await;
+        let listed = core.runtime.list_sessions(scope).await.map_err(failed)?;
         let rows = listed.iter().map(|session| {
             json!({
                 "session-id": session.id.as_str(),
@@ -166,7 +166,7 @@ pub(crate) fn queue_submit(
             let catalog = core.runtime.models().await.map_err(failed)?;
             let choice = catalog
                 .find(&name)
-                .ok_or_else(|| bad_argument(format!("There is no model {name}.")))?;
+                .ok_or_else(|| failed(catalog.unknown(name)))?;
             submission.model = Some(choice);
         }
         let submitted = core.runtime.submit(submission).await.map_err(failed)?;

@@ -24,7 +24,7 @@ emacs::use_symbols!(nil t acp notice host reply report log stdio_closed interrup
 emacs::use_functions!(list);
 
 /// What Lisp and module must agree on; changes with every change of this file.
-const ABI: &str = concat!(env!("CARGO_PKG_VERSION"), "+4");
+const ABI: &str = concat!(env!("CARGO_PKG_VERSION"), "+5");
 
 /// Return the version of the interface, a string.
 ///
@@ -330,6 +330,21 @@ fn permission_authority(env: &Env, session: Text, config: Text) -> Result<String
         let id = SessionId::new(session.0);
         let rows = core()?.runtime.authority(&id, &config).map_err(failed)?;
         Ok(api::authority_json(&rows).to_string())
+    })
+}
+
+/// Return what PROMPT is answered with in SESSION, with CONFIG, as Markdown.
+///
+/// Return nil if it begins with no command.  No model is asked.
+#[defun]
+fn acp_command(env: &Env, session: Text, prompt: Text, config: Text) -> Result<Option<String>> {
+    guarded(env, || {
+        let config = read_config(Some(&config.0))?;
+        let id = SessionId::new(session.0);
+        let runtime = &core()?.runtime;
+        magent_acp::command_answer(runtime, &id, &config, &prompt.0)
+            .transpose()
+            .map_err(failed)
     })
 }
 

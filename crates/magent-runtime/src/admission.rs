@@ -135,7 +135,18 @@ impl Runtime {
         self.agents()
             .get(name)
             .cloned()
-            .ok_or_else(|| RuntimeError::UnknownAgent(name.to_owned()))
+            .ok_or_else(|| self.unknown_agent(name))
+    }
+
+    pub(crate) fn unknown_agent(&self, name: &str) -> RuntimeError {
+        RuntimeError::UnknownAgent {
+            name: name.to_owned(),
+            known: self
+                .agents()
+                .primary()
+                .map(|agent| agent.name.clone())
+                .collect(),
+        }
     }
 
     fn select_tools(
@@ -176,15 +187,15 @@ impl Runtime {
         if let Some(choice) = chosen {
             return match catalog.get(&choice) {
                 Some(_) => Ok(choice),
-                None => Err(RuntimeError::UnknownModel(choice.full_name())),
+                None => Err(catalog.unknown(choice.full_name())),
             };
         }
         if let Some(name) = &agent.model {
             return catalog
                 .find(name)
-                .ok_or_else(|| RuntimeError::UnknownModel(name.clone()));
+                .ok_or_else(|| catalog.unknown(name.clone()));
         }
-        catalog.default.ok_or(RuntimeError::NoModel)
+        catalog.default_choice()
     }
 
     /// Starts the next waiting submission of a session, if its slot is free.

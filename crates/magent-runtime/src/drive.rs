@@ -91,7 +91,7 @@ async fn supervise(turn: &Arc<TurnContext>) -> TurnEnd {
 /// Ends the turn in the ledger, waits for the disk, and tells everybody once.
 async fn settle(turn: &TurnContext, end: TurnEnd) {
     let usage = *turn.usage.lock();
-    let (status, detail, outcome) = match end {
+    let (status, detail, mut outcome) = match end {
         TurnEnd::Answered(text, stop) => (
             TurnStatus::Completed,
             usage.to_json(),
@@ -121,6 +121,7 @@ async fn settle(turn: &TurnContext, end: TurnEnd) {
         // The user waits for the screen, and nothing of a cancelled turn is promised.
         turn.session().flush_later();
     } else if let Some(problem) = turn.session().flush(FLUSH_LIMIT).await {
+        outcome.saved = false;
         let text = format!("The turn is not on the disk yet: {problem}.");
         turn.emit(EventKind::Notice { item: None, text });
     }
@@ -191,5 +192,6 @@ fn outcome(
         stop,
         failure,
         usage,
+        saved: true,
     }
 }

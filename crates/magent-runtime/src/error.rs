@@ -13,18 +13,31 @@ pub enum RuntimeError {
     /// The session's files.
     #[error("The session cannot be opened: {0}.")]
     Ledger(#[from] LedgerError),
+    /// The folder of sessions.
+    #[error("The sessions cannot be listed: {0}.")]
+    List(LedgerError),
     /// The prompt says nothing.
     #[error("The prompt is empty.")]
     BlankPrompt,
     /// There is no such agent.
-    #[error("There is no agent {0}.")]
-    UnknownAgent(String),
+    #[error("There is no agent {name}.")]
+    UnknownAgent {
+        /// What was asked for.
+        name: String,
+        /// The agents there are.
+        known: Vec<String>,
+    },
     /// There is no such tool, or the agent may not use it.
     #[error("The tool {0} is not available to this agent.")]
     UnavailableTool(String),
     /// There is no such model.
-    #[error("There is no model {0}.")]
-    UnknownModel(String),
+    #[error("There is no model {name}.")]
+    UnknownModel {
+        /// What was asked for.
+        name: String,
+        /// The models there are, if that is known here.
+        known: Vec<String>,
+    },
     /// No model is set up.
     #[error("No model is configured.")]
     NoModel,
@@ -57,10 +70,11 @@ impl RuntimeError {
             Self::Ledger(LedgerError::NotFound(_)) => (FailureKind::Session, "unknown-session"),
             Self::Ledger(LedgerError::Version { .. }) => (FailureKind::Session, "session-version"),
             Self::Ledger(_) => (FailureKind::Session, "session-file"),
+            Self::List(_) => (FailureKind::Session, "session-list"),
             Self::BlankPrompt => (FailureKind::Config, "blank-prompt"),
-            Self::UnknownAgent(_) => (FailureKind::Config, "unknown-agent"),
+            Self::UnknownAgent { .. } => (FailureKind::Config, "unknown-agent"),
             Self::UnavailableTool(_) => (FailureKind::Tool, "unavailable-tool"),
-            Self::UnknownModel(_) => (FailureKind::Config, "unknown-model"),
+            Self::UnknownModel { .. } => (FailureKind::Config, "unknown-model"),
             Self::NoModel => (FailureKind::Config, "no-model"),
             Self::Image(_) => (FailureKind::Config, "image"),
             Self::BadOption(..) => (FailureKind::Config, "bad-option"),
@@ -76,23 +90,43 @@ impl RuntimeError {
         }
     }
 
-    fn hint(&self) -> Option<&'static str> {
-        match self {
+    fn hint(&self) -> Option<String> {
+        let fixed = match self {
+            Self::UnknownAgent { known, .. } => return Some(there_are(known)),
+            Self::UnknownModel { known, .. } if !known.is_empty() => {
+                return Some(format!(
+                    "{} Choose one of them, or correct magent-default-model and the backends' lists.",
+                    there_are(known)
+                ));
+            }
             Self::Ledger(LedgerError::Locked { .. }) => {
                 Some("Close it there first, or start a new session here.")
             }
             Self::Ledger(LedgerError::Corrupt { .. }) => {
                 Some("The file was left as it is; other sessions are not affected.")
             }
-            Self::Ledger(LedgerError::Io { .. }) => {
+            Self::Ledger(LedgerError::Io { .. }) | Self::List(_) => {
                 Some("Check the permissions of the folder in magent-session-directory.")
             }
-            Self::UnknownModel(_) => Some(
+            Self::UnknownModel { .. } => Some(
                 "Choose another model, or correct magent-default-model and the backends' lists.",
             ),
             Self::NoModel => Some("Set up a backend in gptel, or one with magent-define-backend."),
             _ => None,
-        }
+        };
+        fixed.map(str::to_owned)
+    }
+}
+
+/// The names there are; of many only the first, for this is one line.
+fn there_are(known: &[String]) -> String {
+    const SHOWN: usize = 8;
+    let names = known.iter().take(SHOWN).cloned().collect::<Vec<_>>();
+    let names = names.join(", ");
+    match known.len() {
+        0 => "There are none.".to_owned(),
+        count if count > SHOWN => format!("There are {names} and {} more.", count - SHOWN),
+        _ => format!("There are {names}."),
     }
 }
 

@@ -37,6 +37,8 @@ pub struct ModelCatalog {
     pub models: Vec<ModelInfo>,
     /// The one that is used unless another is chosen.
     pub default: Option<ModelChoice>,
+    /// What the user wants as the default, if there is no such model.
+    pub missing_default: Option<String>,
 }
 
 impl ModelCatalog {
@@ -56,7 +58,39 @@ impl ModelCatalog {
                 model: choice.get("model")?.as_str()?.to_owned(),
             })
         });
-        Ok(Self { models, default })
+        let mut catalog = Self {
+            models,
+            default,
+            missing_default: None,
+        };
+        if let Some(name) = answer.get("wanted").and_then(Value::as_str) {
+            match catalog.find(name) {
+                Some(choice) => catalog.default = Some(choice),
+                None => {
+                    catalog.default = None;
+                    catalog.missing_default = Some(name.to_owned());
+                }
+            }
+        }
+        Ok(catalog)
+    }
+
+    /// The default, or why there is none.  Another one than the user wants is never
+    /// taken silently.
+    pub fn default_choice(&self) -> Result<ModelChoice, RuntimeError> {
+        match (&self.default, &self.missing_default) {
+            (_, Some(name)) => Err(self.unknown(name.clone())),
+            (Some(choice), None) => Ok(choice.clone()),
+            (None, None) => Err(RuntimeError::NoModel),
+        }
+    }
+
+    /// The error of a model that is not among these.
+    pub fn unknown(&self, name: String) -> RuntimeError {
+        RuntimeError::UnknownModel {
+            name,
+            known: self.models.iter().map(ModelInfo::full_name).collect(),
+        }
     }
 
     /// What is known of a model.
@@ -125,7 +159,10 @@ pub(crate) async fn resolve_route(
     });
     let answer = match host.call("route", args, ROUTE_DEADLINE).await {
         Err(HostError::Failed { code, .. }) if code == "unknown-model" => {
-            return Err(RuntimeError::UnknownModel(choice.full_name()));
+            return Err(RuntimeError::UnknownModel {
+                name: choice.full_name(),
+                known: Vec::new(),
+            });
         }
         answer => answer?,
     };

@@ -61,7 +61,7 @@ impl Runtime {
         self.check_open()?;
         let agent = &config.default_agent;
         if self.agents().get(agent).is_none() {
-            return Err(RuntimeError::UnknownAgent(agent.clone()));
+            return Err(self.unknown_agent(agent));
         }
         let id = new_session_id();
         let options = Options {
@@ -201,22 +201,26 @@ impl Runtime {
     }
 
     /// Lists the saved sessions of exactly this scope, or of all, newest first.
-    pub async fn list_sessions(self: &Arc<Self>, scope: Option<Scope>) -> Vec<SessionListing> {
+    pub async fn list_sessions(
+        self: &Arc<Self>,
+        scope: Option<Scope>,
+    ) -> Result<Vec<SessionListing>, RuntimeError> {
         let runtime = Arc::clone(self);
         let listed = tokio::task::spawn_blocking(move || {
             let directory = &runtime.services.directory;
             let summaries = match &scope {
                 Some(scope) => directory.list(scope),
                 None => directory.list_all(),
-            };
+            }
+            .map_err(RuntimeError::List)?;
             let listed = summaries.into_iter().filter_map(|summary| {
                 let scope = summary.scope.clone().or_else(|| scope.clone())?;
                 let here = runtime.live(&scope, &summary.id).is_some();
                 Some(listing(summary, scope, here))
             });
-            listed.collect()
+            Ok(listed.collect())
         });
-        listed.await.unwrap_or_default()
+        listed.await.unwrap_or(Err(RuntimeError::ShuttingDown))
     }
 
     /// Counts one more user of a session; a session without users is closed.
@@ -298,7 +302,7 @@ impl Runtime {
     pub fn set_agent(&self, id: &SessionId, agent: &str) -> Result<(), RuntimeError> {
         let known = self.agents().get(agent);
         if !known.is_some_and(|agent| agent.mode.is_primary()) {
-            return Err(RuntimeError::UnknownAgent(agent.to_owned()));
+            return Err(self.unknown_agent(agent));
         }
         let session = self.session(id)?;
         session.update(|state| state.options.agent = agent.to_owned());

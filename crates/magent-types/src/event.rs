@@ -42,6 +42,8 @@ pub struct TurnOutcome {
     pub failure: Option<Failure>,
     /// Tokens of the whole turn.
     pub usage: Usage,
+    /// Whether it is on the disk.  Nothing is promised of a cancelled turn.
+    pub saved: bool,
 }
 
 /// A tool call as a user interface shows it.
@@ -355,6 +357,7 @@ impl TurnOutcome {
             self.stop.as_ref().map(StopReason::as_str).into(),
         );
         object.insert("usage".into(), self.usage.to_json());
+        object.insert("saved".into(), self.saved.into());
         let error = self.failure.as_ref().map_or(Value::Null, |failure| {
             serde_json::json!({
                 "kind": failure.kind.as_str(),

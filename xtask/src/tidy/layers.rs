@@ -6,8 +6,14 @@ use super::{Complaint, Tree};
 /// The files of each layer, those to come as well.  A name that is not here is in no
 /// layer, so that a new file is a decision.
 const LAYERS: &[&[&str]] = &[
-    // Options, the log buffer, the error tree.  They may require each other.
-    &["magent-config", "magent-error", "magent-log"],
+    // Options and backends that users define, the log buffer, the error tree.  They may
+    // require each other.
+    &[
+        "magent-backend",
+        "magent-config",
+        "magent-error",
+        "magent-log",
+    ],
     // Finding, building and loading the module.
     &["magent-module"],
     // The wake pipe and the dispatch of events.

@@ -10,6 +10,7 @@ use magent_types::UnixSeconds;
 use serde_json::Value;
 
 use crate::connection::Connection;
+use crate::error::runtime_error;
 use crate::from_acp::scope_of;
 use crate::methods::{Handled, read, write};
 use crate::rpc::response;
@@ -35,8 +36,12 @@ pub(crate) fn session_list(connection: &Arc<Connection>, id: &Value, params: Val
             Err(error) => Err(error),
             Ok(scope) => {
                 let listed = connection.runtime.list_sessions(scope).await;
-                let sessions = listed.into_iter().map(session_info).collect();
-                write(&ListSessionsResponse::new(sessions))
+                listed
+                    .map_err(|error| runtime_error(&error))
+                    .and_then(|listed| {
+                        let sessions = listed.into_iter().map(session_info).collect();
+                        write(&ListSessionsResponse::new(sessions))
+                    })
             }
         };
         connection.sender.message(response(id, answer));

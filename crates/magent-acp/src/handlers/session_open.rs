@@ -105,16 +105,19 @@ fn options_from(
     // Without models the session can still be opened.
     let none = ModelCatalog::default();
     let catalog = models.as_ref().unwrap_or(&none);
-    config_options_from(&connection.runtime, catalog, &info.options)
+    let options = config_options_from(&connection.runtime, catalog, &info.options);
+    connection.note_options(&info.id, &options);
+    options
 }
 
 /// Why no prompt can be answered now, so that nobody types one in vain.
 fn missing_model(models: &Models, info: &SessionInfo) -> Option<String> {
     match models {
-        Ok(catalog) if catalog.default.is_none() && info.options.model.is_none() => {
-            Some(RuntimeError::NoModel.to_failure().full_text())
+        Ok(_) if info.options.model.is_some() => None,
+        Ok(catalog) => {
+            let error = catalog.default_choice().err()?;
+            Some(error.to_failure().full_text())
         }
-        Ok(_) => None,
         Err(error) => Some(error.to_failure().full_text()),
     }
 }

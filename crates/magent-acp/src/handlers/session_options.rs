@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{
-    ConfigOptionUpdate, Error, SessionUpdate, SetSessionConfigOptionRequest,
+    ConfigOptionUpdate, Error, SessionConfigOption, SessionUpdate, SetSessionConfigOptionRequest,
     SetSessionConfigOptionResponse, SetSessionModeRequest, SetSessionModeResponse,
 };
 use magent_types::{Effort, SessionId, Thinking};
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::connection::Connection;
 use crate::error::{bad_params, runtime_error};
 use crate::methods::{read, write};
-use crate::to_acp::options::{AUTO, config_options, model_of_id};
+use crate::to_acp::options::{AUTO, config_options, config_options_from, model_of_id};
 
 pub(crate) async fn session_set_mode(
     connection: &Arc<Connection>,
@@ -25,14 +25,39 @@ pub(crate) async fn session_set_mode(
         .set_agent(&id, &request.mode_id.0)
         .map_err(|error| runtime_error(&error))?;
     // Clients show modes or options; those that show options hear of it as one.
-    let options = connection
-        .runtime
-        .options(&id)
-        .map_err(|error| runtime_error(&error))?;
-    let options = config_options(&connection.runtime, &options).await;
+    let options = current_options(connection, &id).await?;
     let update = SessionUpdate::ConfigOptionUpdate(ConfigOptionUpdate::new(options));
     connection.sender.update(id.as_str(), update);
     write(&SetSessionModeResponse::new())
+}
+
+/// The options for the client, which knows them then.
+async fn current_options(
+    connection: &Connection,
+    id: &SessionId,
+) -> Result<Vec<SessionConfigOption>, Error> {
+    let runtime = &connection.runtime;
+    let options = runtime.options(id).map_err(|error| runtime_error(&error))?;
+    let options = config_options(runtime, &options).await;
+    connection.note_options(id, &options);
+    Ok(options)
+}
+
+/// Tells the client its options anew if they are others by now: backends and defaults are
+/// set up in Emacs while shells are open.
+pub(crate) fn refresh_options(connection: &Arc<Connection>, id: &SessionId) {
+    let (connection, id) = (Arc::clone(connection), id.clone());
+    tokio::spawn(async move {
+        let runtime = &connection.runtime;
+        let (Ok(catalog), Ok(options)) = (runtime.models().await, runtime.options(&id)) else {
+            return;
+        };
+        let options = config_options_from(runtime, &catalog, &options);
+        if connection.note_options(&id, &options) {
+            let update = SessionUpdate::ConfigOptionUpdate(ConfigOptionUpdate::new(options));
+            connection.sender.update(id.as_str(), update);
+        }
+    });
 }
 
 pub(crate) async fn session_set_config_option(
@@ -46,13 +71,8 @@ pub(crate) async fn session_set_config_option(
         .as_value_id()
         .ok_or_else(|| bad_params("The value of an option is the id of one of its choices."))?;
     set_option(connection, &id, &request.config_id.0, &value.0).await?;
-    let options = connection
-        .runtime
-        .options(&id)
-        .map_err(|error| runtime_error(&error))?;
-    write(&SetSessionConfigOptionResponse::new(
-        config_options(&connection.runtime, &options).await,
-    ))
+    let options = current_options(connection, &id).await?;
+    write(&SetSessionConfigOptionResponse::new(options))
 }
 
 async fn set_option(

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{Error, PromptRequest, PromptResponse, StopReason};
-use magent_runtime::{ApprovalMode, RuntimeError, SubmitRequest, ToolSelection};
+use magent_runtime::{ApprovalMode, SubmitRequest, ToolSelection};
 use magent_types::{
     Failure, FailureKind, ItemId, SessionId, SubmissionId, TurnOutcome, TurnStatusKind,
 };
@@ -13,6 +13,7 @@ use crate::commands;
 use crate::connection::Connection;
 use crate::error::{bad_params, failure_error, runtime_error};
 use crate::from_acp::prompt_of;
+use crate::handlers::session_options::refresh_options;
 use crate::methods::{Handled, read, write};
 use crate::outgoing::{TextPiece, TextTarget};
 use crate::rpc::response;
@@ -40,9 +41,16 @@ async fn accept(
     let request: PromptRequest = read(params)?;
     let session = connection.check_bound(&request.session_id.0)?;
     let input = prompt_of(request.prompt)?;
-    if let Some(command) = commands::command_of(&input.words()) {
-        return run_command(connection, &session, command)
-            .map(|answer| Handled::Answer(Ok(answer)));
+    refresh_options(connection, &session);
+    let answer = commands::answer(
+        &connection.runtime,
+        &session,
+        &connection.config(),
+        &input.words(),
+    );
+    if let Some(answer) = answer {
+        let text = answer.map_err(|error| runtime_error(&error))?;
+        return tell(connection, &session, text).map(|answer| Handled::Answer(Ok(answer)));
     }
     let submission = SubmissionId::fresh();
     connection.own(submission.clone());
@@ -107,29 +115,14 @@ fn prompt_answer(outcome: &TurnOutcome) -> Result<Value, Error> {
     write(&PromptResponse::new(stop).usage(prompt_usage(outcome.usage)))
 }
 
-/// Answers a command without a model.
-fn run_command(
-    connection: &Arc<Connection>,
-    session: &SessionId,
-    command: &str,
-) -> Result<Value, Error> {
-    let text = match command {
-        "help" => commands::help(),
-        _ => authority(connection, session).map_err(|error| runtime_error(&error))?,
-    };
+/// Answers a prompt with a text, without a model.
+fn tell(connection: &Connection, session: &SessionId, text: String) -> Result<Value, Error> {
     connection.sender.text(TextPiece {
         session: session.as_str().to_owned(),
         target: TextTarget::Message(ItemId::fresh().as_str().to_owned()),
         text,
     });
     write(&PromptResponse::new(StopReason::EndTurn))
-}
-
-fn authority(connection: &Connection, session: &SessionId) -> Result<String, RuntimeError> {
-    let runtime = &connection.runtime;
-    let rows = runtime.authority(session, &connection.config())?;
-    let options = runtime.options(session)?;
-    Ok(commands::authority_report(session, &options, &rows))
 }
 
 pub(crate) fn session_cancel(connection: &Connection, number: u64, params: &Value) {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -35,24 +36,25 @@ impl SessionDirectory {
 
     /// Lists the saved sessions of exactly this scope, newest first.  Reads headers
     /// only; a damaged one is listed as such and stops no other.
-    pub fn list(&self, scope: &Scope) -> Vec<SessionSummary> {
+    pub fn list(&self, scope: &Scope) -> Result<Vec<SessionSummary>, LedgerError> {
         list::list(&self.scope_directory(scope), &self.headers)
     }
 
     /// Lists the saved sessions of every project and of none, newest first.
-    pub fn list_all(&self) -> Vec<SessionSummary> {
-        let projects = fs::read_dir(self.root.join("projects"));
-        let folders = projects
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.path())
-            .chain([self.scope_directory(&Scope::Global)]);
-        let mut sessions: Vec<SessionSummary> = folders
-            .flat_map(|folder| list::list(&folder, &self.headers))
-            .collect();
+    pub fn list_all(&self) -> Result<Vec<SessionSummary>, LedgerError> {
+        let mut sessions = list::list(&self.scope_directory(&Scope::Global), &self.headers)?;
+        let projects = self.root.join("projects");
+        match fs::read_dir(&projects) {
+            Ok(entries) => {
+                for entry in entries.flatten().filter(|entry| entry.path().is_dir()) {
+                    sessions.extend(list::list(&entry.path(), &self.headers)?);
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(LedgerError::io(projects, error)),
+        }
         list::sort(&mut sessions);
-        sessions
+        Ok(sessions)
     }
 
     /// Whether a session of this scope is saved.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use magent_types::{Scope, SessionId, UnixSeconds};
 
 use super::{SessionFiles, SessionLock, load};
-use crate::SessionHeader;
+use crate::{LedgerError, SessionHeader};
 
 /// A saved session as a list shows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,9 +40,12 @@ pub(crate) struct CachedHeader {
 pub(super) fn list(
     directory: &Path,
     cache: &Mutex<HashMap<PathBuf, CachedHeader>>,
-) -> Vec<SessionSummary> {
-    let Ok(entries) = fs::read_dir(directory) else {
-        return Vec::new();
+) -> Result<Vec<SessionSummary>, LedgerError> {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        // Nothing was saved yet.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(LedgerError::io(directory, error)),
     };
     let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
     let mut locks = Vec::new();
@@ -60,7 +64,7 @@ pub(super) fn list(
         note_holder(&lock, &mut sessions);
     }
     sort(&mut sessions);
-    sessions
+    Ok(sessions)
 }
 
 /// Newest first.

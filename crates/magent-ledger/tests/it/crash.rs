@@ -97,7 +97,7 @@ fn every_acknowledged_turn_survives_a_kill() {
                     there >= needed,
                     "{there} of {needed} turns in round {round}"
                 );
-                assert_eq!(directory.list(&project()).len(), 1);
+                assert_eq!(directory.list(&project()).unwrap().len(), 1);
                 total = there;
             }
             Err(error) => assert!(acknowledged.is_none() && total == 0, "{error}"),

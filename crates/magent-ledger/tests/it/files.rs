@@ -191,7 +191,7 @@ fn a_damaged_session_is_listed_as_such_and_hides_no_other() {
     saved_session(&directory, "good", 1);
     saved_session(&directory, "bad", 1);
     fs::write(file(&directory, "bad.json"), "{").unwrap();
-    let listed = directory.list(&project());
+    let listed = directory.list(&project()).unwrap();
     assert_eq!(listed.len(), 2);
     let bad = listed.iter().find(|s| s.id.as_str() == "bad").unwrap();
     assert!(bad.damage.as_ref().unwrap().contains("bad.json"));
@@ -203,23 +203,26 @@ fn a_damaged_session_is_listed_as_such_and_hides_no_other() {
 fn lists_show_one_scope_only_and_follow_changes() {
     let (_keep, directory) = directory();
     saved_session(&directory, "s", 1);
-    assert_eq!(directory.list(&Scope::Project("/other".into())), []);
+    assert_eq!(
+        directory.list(&Scope::Project("/other".into())).unwrap(),
+        []
+    );
     assert!(matches!(
         directory.load(&Scope::Project("/other".into()), &"s".into()),
         Err(LedgerError::NotFound(_))
     ));
-    assert_eq!(directory.list(&project())[0].title, None);
-    assert_eq!(directory.list_all().len(), 1);
-    assert_eq!(directory.list_all()[0].scope, Some(project()));
+    assert_eq!(directory.list(&project()).unwrap()[0].title, None);
+    assert_eq!(directory.list_all().unwrap().len(), 1);
+    assert_eq!(directory.list_all().unwrap()[0].scope, Some(project()));
     edit(&file(&directory, "s.json"), |text| {
         text.replace("\"scope\"", "\"title\":\"A title\",\"scope\"")
     });
     assert_eq!(
-        directory.list(&project())[0].title.as_deref(),
+        directory.list(&project()).unwrap()[0].title.as_deref(),
         Some("A title")
     );
     fs::remove_file(file(&directory, "s.json")).unwrap();
-    assert_eq!(directory.list(&project()), []);
+    assert_eq!(directory.list(&project()).unwrap(), []);
 }
 
 #[test]
@@ -285,11 +288,11 @@ fn a_second_holder_is_refused_and_told_who_has_it() {
         other => panic!("{other:?}"),
     }
     assert_eq!(
-        directory.list(&project())[0].holder.as_deref(),
+        directory.list(&project()).unwrap()[0].holder.as_deref(),
         Some("Emacs 1")
     );
     drop(lock);
-    assert_eq!(directory.list(&project())[0].holder, None);
+    assert_eq!(directory.list(&project()).unwrap()[0].holder, None);
     directory.lock(&project(), &"s".into(), "Emacs 2").unwrap();
 }
 

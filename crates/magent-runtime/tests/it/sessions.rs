@@ -113,10 +113,15 @@ async fn sessions_belong_to_one_project() {
             .runtime
             .list_sessions(Some(world.scope()))
             .await
+            .unwrap()
             .is_empty()
     );
     world.turn("a title here").await;
-    let listed = world.runtime.list_sessions(Some(world.scope())).await;
+    let listed = world
+        .runtime
+        .list_sessions(Some(world.scope()))
+        .await
+        .unwrap();
     assert_eq!(listed.len(), 1);
     assert_eq!(listed[0].title.as_deref(), Some("a title here"));
     let other = Scope::Project("/elsewhere".into());
@@ -125,6 +130,7 @@ async fn sessions_belong_to_one_project() {
             .runtime
             .list_sessions(Some(other.clone()))
             .await
+            .unwrap()
             .is_empty()
     );
     let error = world
@@ -156,7 +162,11 @@ async fn a_second_process_is_told_who_has_the_session() {
         .to_failure();
     assert_eq!(error.code, "session-locked");
     assert!(error.message.contains("test"), "{error:?}");
-    let listed = second.runtime.list_sessions(Some(world.scope())).await;
+    let listed = second
+        .runtime
+        .list_sessions(Some(world.scope()))
+        .await
+        .unwrap();
     assert!(listed[0].title.as_ref().unwrap().contains("in use by test"));
 }
 

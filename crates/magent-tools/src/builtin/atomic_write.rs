@@ -96,7 +96,7 @@ fn create<E>(
     let folder = path.parent().unwrap_or(Path::new("/"));
     // The process's umask takes its bits from these.
     let mut temporary = temporary_file(folder, Permissions::from_mode(0o666))?;
-    temporary.write_all(bytes)?;
+    temporary.write_all(bytes).map_err(without_path)?;
     temporary.as_file().sync_all()?;
     last_check(path).map_err(WriteError::Refused)?;
     temporary
@@ -131,7 +131,7 @@ fn replacement(
     {
         return Ok(None);
     }
-    temporary.write_all(bytes)?;
+    temporary.write_all(bytes).map_err(without_path)?;
     // A change of the owner takes some mode bits away, so the mode comes after it.
     let mode = previous.metadata.mode() & 0o7777;
     temporary
@@ -147,6 +147,17 @@ fn temporary_file(folder: &Path, permissions: Permissions) -> io::Result<NamedTe
         .suffix(".tmp")
         .permissions(permissions)
         .tempfile_in(folder)
+        .map_err(without_path)
+}
+
+/// The error without the name of the temporary file, which nobody else knows.
+fn without_path(error: io::Error) -> io::Error {
+    let inner = error.get_ref().and_then(|told| told.source());
+    let system = inner.and_then(|inner| inner.downcast_ref::<io::Error>());
+    match system.and_then(io::Error::raw_os_error) {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => error,
+    }
 }
 
 fn write_in_place(mut target: File, bytes: &[u8], previous: &Previous<'_>) -> io::Result<()> {
