@@ -5,6 +5,11 @@
 # written.  Where there is no terminal, or agent-shell cannot be installed, the same
 # session is played by bin/magent exec.
 set -eu
+# The folder of packages is named from where make was called.
+if [ -n "${MAGENT_ELPA:-}" ] && ! [ -d "$MAGENT_ELPA" ]; then
+    printf 'MAGENT_ELPA names %s, which is no directory\n' "$MAGENT_ELPA" >&2
+    exit 2
+fi
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 emacs=$(sh "$root/scripts/ensure-emacs.sh" --check --quiet)
 home=$root/build/run
@@ -48,6 +53,14 @@ if ! { [ -t 0 ] && [ -t 1 ]; }; then
     fi
     exit 0
 fi
+
+case ${TERM:-dumb} in
+    dumb|unknown)
+        say "This terminal cannot show an Emacs (TERM is ${TERM:-not set}), so the same session"
+        say "follows without one."
+        play --approve ask
+        exit 0 ;;
+esac
 
 if "$emacs" -Q --batch -l "$root/scripts/demo/packages.el" -f magent-demo-install; then
     exec "$emacs" -nw --init-directory="$home/emacs" -L "$root/lisp" \

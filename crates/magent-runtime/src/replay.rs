@@ -4,7 +4,7 @@ use magent_ledger::{TranscriptEntry, transcript};
 use magent_tools::Catalog;
 use magent_types::{
     CallId, FileDiff, Item, ItemStatus, ItemType, Location, PlanEntry, PlanStatus, Role, Thread,
-    ToolKind, ToolView,
+    ToolKind, ToolView, Turn, TurnStatus,
 };
 use serde_json::Value;
 
@@ -17,10 +17,23 @@ pub(crate) fn replay(thread: &Thread, catalog: &Catalog) -> Vec<ReplayEntry> {
     transcript(thread)
         .into_iter()
         .filter_map(|entry| match entry {
-            TranscriptEntry::Turn(_) => None,
             TranscriptEntry::Item(item) => replay_item(item, catalog),
+            TranscriptEntry::Unanswered(turn) => Some(ReplayEntry::Notice(unanswered(turn))),
         })
         .collect()
+}
+
+/// Why a turn has no answer: without it half an answer would look like a whole one.
+fn unanswered(turn: &Turn) -> String {
+    let said = turn.error.get("message").and_then(Value::as_str);
+    match said.filter(|said| !said.trim().is_empty()) {
+        Some(said) if turn.status == TurnStatus::Failed => format!("The turn failed. {said}"),
+        Some(said) => said.to_owned(),
+        None => format!(
+            "The turn ended without an answer ({}).",
+            turn.status.as_str()
+        ),
+    }
 }
 
 fn replay_item(item: &Item, catalog: &Catalog) -> Option<ReplayEntry> {

@@ -362,10 +362,10 @@ fn listing(summary: magent_ledger::SessionSummary, scope: Scope, here: bool) -> 
     // The list is where the user meets a problem first, so it must not be silent there.
     if summary.damage.is_some() {
         title = Some(format!("(cannot be read) {}", summary.id));
-    } else if let (Some(holder), false) = (summary.holder, here) {
+    } else if summary.holder.is_some() && !here {
         let name = title.unwrap_or_else(|| summary.id.to_string());
-        // Lists are narrow, so what matters comes first.
-        title = Some(format!("(in use by {holder}) {name}"));
+        // Lists are narrow: whoever chooses it is told who has it.
+        title = Some(format!("(in use) {name}"));
     }
     SessionListing {
         id: summary.id,

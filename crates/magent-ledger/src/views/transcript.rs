@@ -2,29 +2,34 @@
 
 use std::sync::Arc;
 
-use magent_types::{Item, ItemType, Thread, Turn};
+use magent_types::{Item, ItemType, Thread, Turn, TurnStatus};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// One entry of the transcript, in order.
 #[derive(Clone, Debug)]
 pub enum TranscriptEntry<'thread> {
-    /// A turn begins.
-    Turn(&'thread Turn),
-    /// Something of the turn that a user interface shows.
+    /// Something of a turn that a user interface shows.
     Item(&'thread Arc<Item>),
+    /// The turn of what came before has ended without an answer.
+    Unanswered(&'thread Turn),
 }
 
 /// Everything that can be shown again, in its original order.
 pub fn transcript(thread: &Thread) -> Vec<TranscriptEntry<'_>> {
     let mut entries = Vec::new();
     for turn in &thread.turns {
-        entries.push(TranscriptEntry::Turn(turn));
         entries.extend(
             turn.items
                 .iter()
                 .filter(|item| is_shown(item))
                 .map(TranscriptEntry::Item),
         );
+        match turn.status {
+            TurnStatus::Failed | TurnStatus::Interrupted | TurnStatus::Dropped => {
+                entries.push(TranscriptEntry::Unanswered(turn));
+            }
+            TurnStatus::Queued | TurnStatus::InProgress | TurnStatus::Completed => {}
+        }
     }
     entries
 }

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use magent_runtime::ReplayEntry;
 use magent_testkit::{ChatStream, Reply, Step, TempProject};
-use magent_types::{Scope, SessionId};
+use magent_types::{EventKind, Scope, SessionId};
 use serde_json::json;
 
-use crate::support::{World, read_args};
+use crate::support::{World, outcome, read_args};
 
 /// Ends a world and begins another one over the same files, with the session loaded.
 async fn restart(world: World, replies: impl IntoIterator<Item = Reply>) -> World {
@@ -104,6 +104,55 @@ async fn options_survive_a_restart() {
     assert_eq!(world.runtime.options(&world.session).unwrap(), before);
 }
 
+/// Half an answer must not look like a whole one when the session is taken up again.
+#[tokio::test]
+async fn a_loaded_session_tells_which_turns_were_not_answered() {
+    let half = Reply::stream(&ChatStream::new().text("so far")).step(Step::Hang);
+    let world = World::new([
+        Reply::json(401, &json!({"error": {"message": "bad key"}})),
+        Reply::answer("whole"),
+        half,
+    ])
+    .await;
+    for prompt in ["first", "second"] {
+        world.turn(prompt).await;
+    }
+    let submitted = world.submit("third").await;
+    world
+        .wait_for(|kind| matches!(kind, EventKind::AssistantDelta { text, .. } if text == "so far"))
+        .await;
+    let waiting = world.submit("fourth").await;
+    world.runtime.cancel_session(&world.session);
+    outcome(submitted).await;
+    outcome(waiting).await;
+    let world = restart(world, []).await;
+    let texts: Vec<String> = world
+        .runtime
+        .replay(&world.session)
+        .unwrap()
+        .into_iter()
+        .map(|entry| match entry {
+            ReplayEntry::User { text, .. } | ReplayEntry::Assistant { text, .. } => text,
+            ReplayEntry::Notice(text) => format!("! {text}"),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(texts[0], "first");
+    assert!(texts[1].starts_with("! The turn failed. "), "{texts:?}");
+    assert_eq!(
+        texts[2..],
+        [
+            "second",
+            "whole",
+            "third",
+            "so far",
+            "! The turn was cancelled.",
+            "fourth",
+            "! The prompt was cancelled in the queue."
+        ]
+    );
+}
+
 /// Case 56.
 #[tokio::test]
 async fn sessions_belong_to_one_project() {
@@ -167,7 +216,7 @@ async fn a_second_process_is_told_who_has_the_session() {
         .list_sessions(Some(world.scope()))
         .await
         .unwrap();
-    assert!(listed[0].title.as_ref().unwrap().contains("in use by test"));
+    assert_eq!(listed[0].title.as_deref(), Some("(in use) hi"));
 }
 
 #[tokio::test]

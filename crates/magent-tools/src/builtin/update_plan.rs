@@ -103,7 +103,8 @@ impl Tool for UpdatePlan {
         let content = match plan.len() {
             0 => "Plan cleared.".to_owned(),
             steps => format!(
-                "Plan updated: {steps} steps, {} completed.",
+                "Plan updated: {steps} step{}, {} completed.",
+                if steps == 1 { "" } else { "s" },
                 completed(&plan)
             ),
         };
