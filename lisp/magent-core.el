@@ -18,6 +18,7 @@
 (require 'magent-log)
 (require 'magent-module)
 
+(declare-function magent-core-queue-busy-p "ext:magent-module" (session))
 (declare-function magent-core-start "ext:magent-module" (process options))
 (declare-function magent-core-drain "ext:magent-module" (most))
 (declare-function magent-core-drained "ext:magent-module" (microseconds))
@@ -69,7 +70,14 @@ A pipe process that somebody has killed is made again."
                                :filter #'magent-core--filter
                                :sentinel #'ignore)))
     (magent-core-start magent-core--process (magent-core--options))
-    (add-hook 'kill-emacs-hook #'magent-core--kill-emacs)))
+    (add-hook 'kill-emacs-hook #'magent-core--kill-emacs)
+    (add-hook 'kill-emacs-query-functions #'magent-core--confirm-kill)))
+
+(defun magent-core--confirm-kill ()
+  "Return non-nil if Emacs may end; ask if that would cancel what an agent does."
+  (or (not (magent-module-loaded-version))
+      (not (ignore-errors (magent-core-queue-busy-p nil)))
+      (yes-or-no-p "Magent is at work; cancel that and exit? ")))
 
 (defun magent-core--kill-emacs ()
   "End the core's work when Emacs ends."

@@ -118,6 +118,9 @@ prompt '[[tool bash {"command": "sleep 4711"}]]'
 check "its command is asked for" sees 'Tool Permission' 20
 keys y
 check "the command runs" until_true runs 'sleep 4711'
+keys C-x C-c
+check "ending Emacs asks first while an agent is at work" sees 'cancel that and exit' 10
+keys C-g
 evaluate '(with-current-buffer (car (agent-shell-buffers))
             (let ((kill-buffer-query-functions nil)) (kill-buffer)))' >/dev/null
 check "killing the shell ends its command" command_is_gone 'sleep 4711'

@@ -57,8 +57,15 @@
       (should-not (magent-runtime-processing-p id))
       (let ((turn (magent-test-submit session "[[slow 4]]")))
         (should (magent-runtime-processing-p id))
+        (should (memq #'magent-core--confirm-kill kill-emacs-query-functions))
+        (dolist (answer '(nil t))
+          (cl-letf (((symbol-function 'yes-or-no-p) (lambda (_question) answer)))
+            (should (eq (magent-core--confirm-kill) answer))))
         (magent-test-await-end session turn))
       (magent-test-wait-for "The end" (lambda () (not (magent-runtime-processing-p id))))
+      ;; Nothing is lost now, so nothing is asked.
+      (magent-test-wait-for "Rest" (lambda () (not (magent-core-queue-busy-p nil))))
+      (should (magent-core--confirm-kill))
       (should (= 0 (magent-runtime-cancel id))))))
 
 ;;;; Tools and questions

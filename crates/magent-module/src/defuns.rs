@@ -24,7 +24,7 @@ emacs::use_symbols!(nil t acp notice host reply report log stdio_closed interrup
 emacs::use_functions!(list);
 
 /// What Lisp and module must agree on; changes with every change of this file.
-const ABI: &str = concat!(env!("CARGO_PKG_VERSION"), "+5");
+const ABI: &str = concat!(env!("CARGO_PKG_VERSION"), "+6");
 
 /// Return the version of the interface, a string.
 ///
@@ -273,10 +273,16 @@ fn queue_cancel(env: &Env, session: Text, submission: Option<Text>) -> Result<i6
 }
 
 /// Return non-nil if SESSION has work running or waiting.
+///
+/// SESSION is an id, or nil for any session.
 #[defun]
-fn queue_busy_p(env: &Env, session: Text) -> Result<bool> {
+fn queue_busy_p(env: &Env, session: Option<Text>) -> Result<bool> {
     guarded(env, || {
-        Ok(core()?.runtime.is_busy(&SessionId::new(session.0)))
+        let runtime = &core()?.runtime;
+        Ok(match session {
+            Some(session) => runtime.is_busy(&SessionId::new(session.0)),
+            None => runtime.is_any_busy(),
+        })
     })
 }
 

@@ -255,6 +255,11 @@ impl Runtime {
     pub fn is_busy(&self, id: &SessionId) -> bool {
         self.queue.lock().is_busy(id)
     }
+
+    /// Whether any session has.
+    pub fn is_any_busy(&self) -> bool {
+        self.queue.lock().is_any_busy()
+    }
 }
 
 /// The user's rules come before the agent's: one table, so that the first match in

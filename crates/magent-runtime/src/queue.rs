@@ -81,6 +81,11 @@ impl Queue {
     pub fn is_busy(&self, session: &SessionId) -> bool {
         self.lanes.contains_key(session)
     }
+
+    /// Whether any session has.
+    pub fn is_any_busy(&self) -> bool {
+        !self.lanes.is_empty()
+    }
 }
 
 #[cfg(test)]
