@@ -88,6 +88,13 @@ When nil, the prompt that comes with Magent."
   "Most bytes of project instructions in one request; nil switches them off."
   :type '(choice (const :tag "Off" nil) natnum))
 
+(defcustom magent-transport 'core
+  "Who makes the requests to backends of gptel.
+When `core', Magent itself, and gptel for backends whose protocol Magent does
+not speak.  When `gptel', always gptel, with its own settings and hooks; it
+knows neither pictures nor thought levels here, and loses what a model thought."
+  :type '(choice (const core) (const gptel)))
+
 ;;;; Agents and permissions
 
 (defcustom magent-default-agent "build"
@@ -297,7 +304,7 @@ Entries that no program could read as text are left out."
 
 (defconst magent-config--lisp-options
   '( magent-log-level magent-include-reasoning magent-agent-shell-restore-verbosity
-     magent-agent-shell-session-strategy)
+     magent-agent-shell-session-strategy magent-transport)
   "Options with fixed values that the core does not check.")
 
 (defun magent-config--misfit (options)

@@ -17,6 +17,7 @@
 (require 'subr-x)
 (require 'url-parse)
 (require 'magent-backend)
+(require 'magent-config)
 (require 'magent-core)
 
 (defvar gptel-backend)
@@ -248,11 +249,6 @@ CONTINUES is non-nil if the request goes on with a turn, after tool calls."
          (url (magent-gptel--streaming-url address dialect))
          (row (magent-gptel--model-row "" (magent-backend--string model)
                                        (symbol-plist model) 1000)))
-    (unless dialect
-      (magent-core-host-fail
-       "unsupported-backend"
-       (format "Backends of type %s, such as %s, are not supported yet"
-               (type-of backend) (gptel-backend-name backend))))
     `((dialect . ,(symbol-name dialect))
       (url . ,url)
       (headers . ,(magent-gptel--headers
@@ -263,6 +259,26 @@ CONTINUES is non-nil if the request goes on with a turn, after tool calls."
       ,@(magent-gptel--numbers backend)
       ,@(magent-gptel--ca-bundle)
       ,@(assoc-delete-all 'backend row))))
+
+(defun magent-gptel--transport-p (backend)
+  "Return non-nil if gptel itself makes the requests to BACKEND of gptel.
+Its protocol is told by its type alone, but for Copilot, which has two that
+are both spoken."
+  (or (eq magent-transport 'gptel)
+      (not (magent-gptel--dialect backend ""))))
+
+(defun magent-gptel--transport-route (backend model)
+  "Return the route to MODEL, a symbol, of BACKEND through gptel's own requests."
+  (let ((row (magent-gptel--model-row "" (magent-backend--string model)
+                                      (symbol-plist model) 1000)))
+    `((dialect . "gptel")
+      (stream . ,(if (and (gptel-backend-stream backend) (default-value 'gptel-stream))
+                     t
+                   :false))
+      ;; gptel takes pictures out of files that are linked in a buffer only.
+      (capabilities . ,(vconcat (seq-remove (lambda (name) (equal name "media"))
+                                            (alist-get 'capabilities row))))
+      ,@(assoc-delete-all 'capabilities (assoc-delete-all 'backend row)))))
 
 (defun magent-gptel--numbers (backend)
   "Return the alist entries of gptel's numbers that BACKEND takes."
@@ -287,7 +303,9 @@ turn."
                 ((and gptel
                       (cl-find .model (gptel-backend-models gptel)
                                :key #'magent-backend--string :test #'equal))
-                 (magent-gptel--gptel-route gptel (intern .model) .continues))
+                 (if (magent-gptel--transport-p gptel)
+                     (magent-gptel--transport-route gptel (intern .model))
+                   (magent-gptel--gptel-route gptel (intern .model) .continues)))
                 (t (magent-core-host-fail
                     "unknown-model"
                     (format "There is no model %s:%s" .backend .model))))

@@ -15,6 +15,7 @@
 (require 'cl-lib)
 (require 'magent-core)
 (require 'magent-gptel)
+(require 'magent-sampling-gptel)
 (require 'magent-host-buffer)
 (require 'magent-host-file)
 

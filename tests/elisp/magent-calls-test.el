@@ -20,7 +20,7 @@
   '(magent-core-abi magent-core-start magent-core-drain magent-core-drained
     magent-core-shutdown magent-core-host-reply magent-core-acp-open
     magent-core-acp-send magent-core-acp-close magent-core-acp-stdio
-    magent-core-acp-command
+    magent-core-acp-command magent-core-sampling-event
     magent-core-session-new magent-core-session-load magent-core-session-list
     magent-core-session-close magent-core-session-observe magent-core-queue-submit
     magent-core-queue-cancel magent-core-queue-busy-p

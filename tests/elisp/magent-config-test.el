@@ -14,7 +14,7 @@
   '(magent-default-model magent-ca-bundle magent-session-directory
     magent-agent-shell-session-strategy magent-agent-shell-restore-verbosity
     magent-enable-logging magent-log-level
-    magent-log-buffer-name)
+    magent-log-buffer-name magent-transport)
   "Options that reach the core in another way, or that only Lisp looks at.")
 
 (defun magent-config-test--options ()

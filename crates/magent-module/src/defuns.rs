@@ -16,7 +16,6 @@ use crate::core::{core, outbox, parse, read_config};
 use crate::errors::{bad_argument, failed, guarded};
 use crate::outbox::Event;
 use crate::process;
-use crate::stdio;
 use crate::terminal;
 use crate::text::Text;
 
@@ -24,7 +23,7 @@ emacs::use_symbols!(nil t acp notice host reply report log stdio_closed interrup
 emacs::use_functions!(list);
 
 /// What Lisp and module must agree on; changes with every change of this file.
-const ABI: &str = concat!(env!("CARGO_PKG_VERSION"), "+6");
+const ABI: &str = concat!(env!("CARGO_PKG_VERSION"), "+7");
 
 /// Return the version of the interface, a string.
 ///
@@ -138,54 +137,6 @@ fn host_reply(env: &Env, id: Text, ok: Value<'_>, value: Text) -> Result<bool> {
             })
         };
         Ok(core()?.host.reply(&id, result))
-    })
-}
-
-/// Open an ACP connection with CONFIG and return its number.
-///
-/// CONFIG is JSON text of the user's options; see `magent-config-json'.
-#[defun]
-fn acp_open(env: &Env, config: Text) -> Result<i64> {
-    guarded(env, || {
-        let config = read_config(Some(&config.0))?;
-        Ok(core()?.open_client(config) as i64)
-    })
-}
-
-/// Hand LINE, a JSON-RPC message of a client, to CONNECTION.
-///
-/// CONFIG, if non-nil, replaces the options for this and later requests.  Answers
-/// come as acp events.
-#[defun]
-fn acp_send(env: &Env, connection: i64, line: Text, config: Option<Text>) -> Result<()> {
-    guarded(env, || {
-        let connection = core()?.connection(number(connection)?)?;
-        if let Some(config) = config {
-            connection.set_config(read_config(Some(&config.0))?);
-        }
-        connection.receive(&line.0);
-        Ok(())
-    })
-}
-
-/// End CONNECTION: its turns are cancelled and its sessions closed.
-#[defun]
-fn acp_close(env: &Env, connection: i64) -> Result<()> {
-    guarded(env, || {
-        core()?.close(number(connection)?);
-        Ok(())
-    })
-}
-
-/// Serve an ACP client on standard input and output, with CONFIG.
-///
-/// Return the connection's number.  A stdio-closed event tells that the client has
-/// gone.
-#[defun]
-fn acp_stdio(env: &Env, config: Text) -> Result<i64> {
-    guarded(env, || {
-        let config = read_config(Some(&config.0))?;
-        Ok(stdio::serve(core()?, config)? as i64)
     })
 }
 
@@ -339,19 +290,12 @@ fn permission_authority(env: &Env, session: Text, config: Text) -> Result<String
     })
 }
 
-/// Return what PROMPT is answered with in SESSION, with CONFIG, as Markdown.
+/// Pass EVENT, JSON text, of the sample ID on to whoever waits for it.
 ///
-/// Return nil if it begins with no command.  No model is asked.
+/// Return nil if nobody does any more.
 #[defun]
-fn acp_command(env: &Env, session: Text, prompt: Text, config: Text) -> Result<Option<String>> {
-    guarded(env, || {
-        let config = read_config(Some(&config.0))?;
-        let id = SessionId::new(session.0);
-        let runtime = &core()?.runtime;
-        magent_acp::command_answer(runtime, &id, &config, &prompt.0)
-            .transpose()
-            .map_err(failed)
-    })
+fn sampling_event(env: &Env, id: Text, event: Text) -> Result<bool> {
+    guarded(env, || Ok(core()?.runtime.sampling_event(&id.0, event.0)))
 }
 
 /// Return the audit records in memory as JSON text, an array of objects.
@@ -391,8 +335,4 @@ fn tool_list(env: &Env) -> Result<String> {
             .collect();
         Ok(json!(tools).to_string())
     })
-}
-
-fn number(id: i64) -> std::result::Result<u64, magent_types::Failure> {
-    u64::try_from(id).map_err(|_| bad_argument(format!("There is no connection {id}.")))
 }

@@ -10,6 +10,7 @@ mod api;
 mod channel;
 mod core;
 mod defuns;
+mod defuns_acp;
 mod errors;
 mod outbox;
 mod process;

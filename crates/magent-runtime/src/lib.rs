@@ -23,6 +23,7 @@ mod drive;
 mod error;
 mod execution;
 mod host;
+mod host_sampler;
 mod images;
 mod live;
 mod models;

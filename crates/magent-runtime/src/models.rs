@@ -183,7 +183,11 @@ fn read_route(choice: &ModelChoice, answer: &Value) -> Result<ResolvedRoute, Run
     let dialect = text(answer, "dialect").ok_or_else(|| broken("names no dialect"))?;
     let dialect =
         Dialect::parse(&dialect).ok_or_else(|| broken(&format!("has no dialect {dialect}")))?;
-    let url = text(answer, "url").ok_or_else(|| broken("has no URL"))?;
+    let url = match (text(answer, "url"), dialect) {
+        (Some(url), _) => url,
+        (None, Dialect::Gptel) => String::new(),
+        (None, _) => return Err(broken("has no URL")),
+    };
     let mut headers = Vec::new();
     for entry in answer
         .get("headers")

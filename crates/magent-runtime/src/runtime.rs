@@ -17,6 +17,7 @@ use tokio::sync::Notify;
 use crate::approval::Approvals;
 use crate::audit::Audit;
 use crate::bus::Bus;
+use crate::host_sampler::HostSampler;
 use crate::queue::Queue;
 use crate::services::Services;
 use crate::session::Session;
@@ -78,6 +79,7 @@ impl Runtime {
             .spawn_blocking(move || sweeper.sweep(SpillSettings::default()));
         let runtime = Arc::new(Self {
             services: Arc::new(Services {
+                host_sampler: HostSampler::new(ports.host.clone()),
                 host: ports.host,
                 sampler: ports.sampler,
                 bus: Bus::default(),
@@ -148,6 +150,12 @@ impl Runtime {
     /// Ends a subscription.
     pub fn unsubscribe(&self, id: ObserverId) {
         self.services.bus.unsubscribe(id);
+    }
+
+    /// Takes an event, JSON text, of a sample that Emacs makes.  Returns false if nobody
+    /// waits for it, so that the sample can be ended.
+    pub fn sampling_event(&self, id: &str, event: String) -> bool {
+        self.services.host_sampler.event(id, event)
     }
 
     /// Answers a question.  Returns false for one that is settled or unknown.

@@ -202,10 +202,13 @@ async fn attempt(
     let limits = SampleLimits {
         inactivity: turn.request().config.request_timeout,
     };
-    let work =
-        turn.services
-            .sampler
-            .sample(&epoch.route, &epoch.request, limits, turn.cancel(), sender);
+    let work = turn.services.sampler_for(&epoch.route).sample(
+        &epoch.route,
+        &epoch.request,
+        limits,
+        turn.cancel(),
+        sender,
+    );
     tokio::pin!(work);
     let mut journal = tokio::time::interval(JOURNAL_AFTER);
     journal.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

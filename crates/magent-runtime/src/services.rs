@@ -6,16 +6,17 @@ use std::sync::Arc;
 use magent_ledger::{
     ImageStore, SessionDirectory, SpillError, SpillSettings, SpillStore, StoreWriter,
 };
-use magent_sampling::Sampler;
+use magent_sampling::{Route, Sampler};
 use magent_tools::{
     Catalog, HostPort, LiveOutput, ProcessSetup, ReadFilter, SpillPage, SpillReader, ToolContext,
 };
-use magent_types::{Scope, SessionId};
+use magent_types::{Dialect, Scope, SessionId};
 use tokio_util::sync::CancellationToken;
 
 use crate::approval::Approvals;
 use crate::audit::Audit;
 use crate::bus::Bus;
+use crate::host_sampler::HostSampler;
 use crate::live::LiveRelay;
 use crate::session::Session;
 use crate::{AgentRegistry, HostBridge, RuntimeConfig};
@@ -24,6 +25,7 @@ use crate::{AgentRegistry, HostBridge, RuntimeConfig};
 pub(crate) struct Services {
     pub(crate) host: Arc<HostBridge>,
     pub(crate) sampler: Arc<dyn Sampler>,
+    pub(crate) host_sampler: HostSampler,
     pub(crate) bus: Bus,
     pub(crate) approvals: Approvals,
     pub(crate) audit: Audit,
@@ -40,6 +42,14 @@ pub(crate) struct Services {
 }
 
 impl Services {
+    /// Who gets answers over a route.
+    pub(crate) fn sampler_for(&self, route: &Route) -> &dyn Sampler {
+        match route.dialect {
+            Dialect::Gptel => &self.host_sampler,
+            _ => &*self.sampler,
+        }
+    }
+
     /// What a call may reach.
     pub(crate) fn tool_context(
         &self,

@@ -95,7 +95,10 @@ impl Route {
             .map_or("", |(_, rest)| rest);
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
         let host = authority.rsplit('@').next().unwrap_or_default();
-        if host.is_empty() {
+        if self.dialect == Dialect::Gptel {
+            // Only gptel knows it.
+            self.backend.clone()
+        } else if host.is_empty() {
             "the configured URL".to_owned()
         } else {
             host.to_owned()

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::status::status_type;
 
 status_type!(
-    /// A provider protocol the core speaks.
+    /// How a provider is spoken to.
     Dialect {
         /// OpenAI chat completions and everything compatible with it.
         OpenAiChat = "openai-chat",
@@ -17,6 +17,8 @@ status_type!(
         Gemini = "gemini",
         /// Ollama's own protocol.
         Ollama = "ollama",
+        /// Whatever gptel speaks to the backend, which is its own business.
+        Gptel = "gptel",
     }
 );
 

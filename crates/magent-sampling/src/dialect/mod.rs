@@ -3,6 +3,7 @@
 mod anthropic;
 mod framing;
 mod gemini;
+mod gptel;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
@@ -73,5 +74,6 @@ pub fn codec_for(dialect: Dialect) -> &'static dyn Codec {
         Dialect::Anthropic => &anthropic::Anthropic,
         Dialect::Gemini => &gemini::Gemini,
         Dialect::Ollama => &ollama::Ollama,
+        Dialect::Gptel => &gptel::Gptel,
     }
 }
