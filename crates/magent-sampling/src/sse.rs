@@ -1,10 +1,10 @@
 //! Server-sent events without IO: bytes in, events out.
 //!
-//! The format is that of the WHATWG HTML standard.  Three things differ from a
+//! The format is that of the WHATWG HTML standard.  Four things differ from a
 //! browser, because a lost event here is a lost tool call: an event that the stream
 //! ends without its blank line is still given by [`SseDecoder::finish`], bytes that
-//! are no UTF-8 become replacement characters and end nothing, and reading is linear
-//! whatever the size of the pieces.
+//! are no UTF-8 become replacement characters and end nothing, a stream without any
+//! event is given as one, and reading is linear whatever the size of the pieces.
 
 /// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +27,11 @@ pub struct SseDecoder {
     name: String,
     data: String,
     has_data: bool,
+    /// Whether an event was given.
+    given: bool,
+    /// The lines before the first event that are no part of one.  If there is none at all
+    /// they are what the server says instead: a page, an error, or an answer in one piece.
+    stray: String,
 }
 
 impl SseDecoder {
@@ -57,6 +62,13 @@ impl SseDecoder {
             self.end_line(events);
         }
         self.dispatch(events);
+        let stray = std::mem::take(&mut self.stray);
+        if !self.given && !is_beginning(&stray) {
+            events.push(SseEvent {
+                name: String::new(),
+                data: stray,
+            });
+        }
     }
 
     fn end_line(&mut self, events: &mut Vec<SseEvent>) {
@@ -82,7 +94,12 @@ impl SseDecoder {
                     self.has_data = true;
                 }
                 // Comments have an empty field; ids and retry times are of no use here.
-                _ => {}
+                "" | "id" | "retry" => {}
+                _ if self.given => {}
+                _ => {
+                    self.stray.push_str(line);
+                    self.stray.push('\n');
+                }
             }
         }
         drop(text);
@@ -95,9 +112,19 @@ impl SseDecoder {
         let name = std::mem::take(&mut self.name);
         let data = std::mem::take(&mut self.data);
         if std::mem::take(&mut self.has_data) {
+            self.given = true;
+            self.stray.clear();
             events.push(SseEvent { name, data });
         }
     }
+}
+
+/// Whether a text can be how a stream of events begins, and so says nothing.
+fn is_beginning(text: &str) -> bool {
+    let text = text.trim_matches(['\n', char::REPLACEMENT_CHARACTER]);
+    ["data", "event", "id", "retry"]
+        .iter()
+        .any(|field| field.starts_with(text))
 }
 
 #[cfg(test)]

@@ -45,6 +45,20 @@ fn an_event_without_its_blank_line_is_not_lost() {
     assert_eq!(data("event: x\n\n"), Vec::<String>::new());
 }
 
+/// A page, an error or a whole answer that a server sends as if it were a stream.
+#[test]
+fn what_is_no_stream_of_events_at_all_is_given_as_one_event() {
+    assert_eq!(data("<html>\n<p>a: b</p>\n"), ["<html>\n<p>a: b</p>\n"]);
+    assert_eq!(data("{\"error\":1}"), ["{\"error\":1}\n"]);
+    assert_eq!(data("{\r\r\n\"a\": 1}\n\n"), ["{\n\"a\": 1}\n"]);
+    // Beside events, and as the beginning of one, such lines say nothing.
+    assert_eq!(data("<p>\n\ndata: a\n\n<p>\n"), ["a"]);
+    assert_eq!(data("\u{feff}"), Vec::<String>::new());
+    assert_eq!(decode(&[b"\xef\xbb"]), []);
+    assert_eq!(data("dat"), Vec::<String>::new());
+    assert_eq!(data(": ping\n\nevent"), Vec::<String>::new());
+}
+
 #[test]
 fn broken_utf8_ends_nothing() {
     let events = decode(&[b"data: a\xff\n\ndata: b\n\n"]);

@@ -57,7 +57,9 @@ impl EventDecoder {
 /// Gives a line as the data of an event without a name.  Blank lines mean nothing.
 fn end_line(line: &mut Vec<u8>, events: &mut Vec<SseEvent>) {
     let bytes = std::mem::take(line);
-    let data = String::from_utf8_lossy(&bytes).trim().to_owned();
+    let text = String::from_utf8_lossy(&bytes);
+    // A BOM means nothing either.
+    let data = text.trim_start_matches('\u{feff}').trim().to_owned();
     if !data.is_empty() {
         events.push(SseEvent {
             name: String::new(),
@@ -72,7 +74,7 @@ mod tests {
 
     #[test]
     fn lines_are_the_same_however_they_are_cut() {
-        let stream = "{\"a\":\"漢\"}\r\n\n {\"b\":1}\n{\"c\":2}".as_bytes();
+        let stream = "\u{feff}{\"a\":\"漢\"}\r\n\n {\"b\":1}\n{\"c\":2}".as_bytes();
         for first in 0..=stream.len() {
             for second in first..=stream.len() {
                 let mut decoder = EventDecoder::new(Framing::Lines);

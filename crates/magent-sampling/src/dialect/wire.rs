@@ -5,6 +5,12 @@ use serde_json::{Map, Value};
 
 use crate::{ProviderError, Route, SseEvent};
 
+/// More items than this are no answer, and finding each among them would take for ever.
+pub(super) const MOST_ITEMS: usize = 2000;
+
+/// How many characters of what cannot be read are told.
+const TOLD: usize = 100;
+
 /// The JSON of an event.  An event named `error` may be plain words.
 pub(super) fn event_json(host: &str, event: &SseEvent) -> Result<Value, ProviderError> {
     let data = event.data.trim();
@@ -14,10 +20,39 @@ pub(super) fn event_json(host: &str, event: &SseEvent) -> Result<Value, Provider
                 message: data.to_owned(),
                 code: None,
             }
+        } else if data.starts_with('<') {
+            unexpected(host, "a web page instead of an answer")
         } else {
-            unexpected(host, format!("an event is not JSON ({error})"))
+            let line = data.lines().next().unwrap_or_default();
+            let told: String = line.chars().take(TOLD).collect();
+            unexpected(host, format!("an event is not JSON ({error}): {told}"))
         }
     })
+}
+
+/// The error that an event reports.  Errors come as `{"error": {...}}`, `{"error": "..."}`,
+/// `{"object": "error", ...}`, `{"type": "error", ...}`, and as whatever an event named
+/// `error` holds.  `codes` are the fields that may have the provider's own code.
+pub(super) fn reported_error(event: &Value, name: &str, codes: &[&str]) -> Option<ProviderError> {
+    let says_error = |key: &str| event.get(key).and_then(Value::as_str) == Some("error");
+    let error = match event.get("error") {
+        Some(error) if says_something(error) => error,
+        _ if name == "error" || says_error("object") || says_error("type") => event,
+        _ => return None,
+    };
+    Some(ProviderError::Reported {
+        message: error_text(error),
+        code: error_code(error, codes),
+    })
+}
+
+/// Some servers send every field they have, empty or not.
+fn says_something(error: &Value) -> bool {
+    match error {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.is_empty(),
+        _ => true,
+    }
 }
 
 /// The error of an answer that is not what the protocol says.
@@ -53,6 +88,7 @@ pub(super) fn error_code(error: &Value, keys: &[&str]) -> Option<String> {
 pub(super) fn arguments_text(arguments: Option<&Value>) -> String {
     match arguments {
         None | Some(Value::Null) => "{}".to_owned(),
+        Some(Value::String(text)) if text.trim().is_empty() => "{}".to_owned(),
         Some(Value::String(text)) => text.clone(),
         Some(arguments) => arguments.to_string(),
     }

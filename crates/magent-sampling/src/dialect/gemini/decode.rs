@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::parts::Parts;
 use super::usage::Tokens;
 use crate::dialect::Decoder;
-use crate::dialect::wire::{error_code, error_text, event_json, unexpected};
+use crate::dialect::wire::{event_json, reported_error, unexpected};
 use crate::{ProviderError, SseEvent};
 
 /// Decodes one answer.
@@ -33,12 +33,29 @@ impl GeminiDecoder {
         }
     }
 
+    /// What the API streams comes as arrays if the URL does not ask for events.
+    fn responses(
+        &mut self,
+        value: &Value,
+        name: &str,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), ProviderError> {
+        match value {
+            Value::Array(responses) => responses
+                .iter()
+                .try_for_each(|response| self.response(response, name, out)),
+            response => self.response(response, name, out),
+        }
+    }
+
     fn response(
         &mut self,
         response: &Value,
+        name: &str,
         out: &mut Vec<ModelEvent>,
     ) -> Result<(), ProviderError> {
-        if let Some(error) = reported_error(response) {
+        // The status says more than the code, which is that of HTTP.
+        if let Some(error) = reported_error(response, name, &["status", "code", "type"]) {
             return Err(error);
         }
         let candidate = first_candidate(response).unwrap_or(&Value::Null);
@@ -78,25 +95,12 @@ impl Decoder for GeminiDecoder {
             return Ok(());
         }
         let response = event_json(&self.host, event)?;
-        if event.name == "error" && reported_error(&response).is_none() {
-            return Err(ProviderError::Reported {
-                message: error_text(&response),
-                code: None,
-            });
-        }
-        self.response(&response, out)
+        self.responses(&response, &event.name, out)
     }
 
     fn whole(&mut self, body: &Value, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
-        // What the API streams comes as one array if the URL does not ask for events.
-        if let Value::Array(responses) = body {
-            for response in responses {
-                self.response(response, out)?;
-            }
-            return Ok(());
-        }
-        self.response(body, out)?;
-        if self.stop.is_none() {
+        self.responses(body, "", out)?;
+        if self.stop.is_none() && !body.is_array() {
             if first_candidate(body).is_none() {
                 return Err(unexpected(&self.host, "the answer has no candidates"));
             }
@@ -169,15 +173,5 @@ fn stop_reason(reason: &str, message: Option<&Value>) -> Result<StopReason, Prov
             });
         }
         other => StopReason::Other(other.to_owned()),
-    })
-}
-
-/// Errors come as `{"error": {"code": 429, "message": ..., "status": "..."}}`.  The status
-/// says more than the number, which is that of HTTP.
-fn reported_error(response: &Value) -> Option<ProviderError> {
-    let error = response.get("error").filter(|error| !error.is_null())?;
-    Some(ProviderError::Reported {
-        message: error_text(error),
-        code: error_code(error, &["status", "code", "type"]),
     })
 }

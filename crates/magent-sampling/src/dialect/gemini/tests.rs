@@ -374,6 +374,18 @@ fn parts_that_nobody_asked_for_are_words_or_errors_and_never_lost() {
     assert_eq!(native(&decoded).unwrap(), noted);
 }
 
+/// As the API streams without being asked for events.
+#[test]
+fn an_array_of_responses_is_read_as_they_are() {
+    let responses = [parts(&json!([{"text": "hi"}])), stop("STOP")];
+    let array = Value::from(responses.to_vec()).to_string();
+    let events = test_support::decode(&Gemini, &route(), &array).unwrap();
+    assert_eq!(events[0], text("hi"));
+    let error = json!([{"error": {"code": 400, "message": "no", "status": "INVALID"}}]);
+    let result = test_support::decode(&Gemini, &route(), &error.to_string());
+    assert_eq!(result, Err(reported("no", Some("INVALID"))));
+}
+
 #[test]
 fn an_event_that_is_no_json_is_an_error() {
     let result = decode_pieces(&Gemini, &route(), &[b"data: {\"candidates\":\n\n"]);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::message::Message;
 use crate::dialect::Decoder;
-use crate::dialect::wire::{error_code, error_text, event_json, unexpected};
+use crate::dialect::wire::{event_json, reported_error, unexpected};
 use crate::{ProviderError, SseEvent};
 
 /// Decodes one answer.
@@ -28,7 +28,7 @@ impl OllamaDecoder {
     }
 
     fn line(&mut self, line: &Value, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
-        if let Some(error) = reported_error(line) {
+        if let Some(error) = reported_error(line, "", &["code", "type"]) {
             return Err(error);
         }
         if let Some(message) = line.get("message") {
@@ -107,13 +107,4 @@ fn read_usage(line: &Value) -> Option<Usage> {
         ..Usage::default()
     };
     (!usage.is_unknown()).then_some(usage)
-}
-
-/// Errors come as `{"error": "..."}`, from what stands before the server also as an object.
-fn reported_error(line: &Value) -> Option<ProviderError> {
-    let error = line.get("error").filter(|error| !error.is_null())?;
-    Some(ProviderError::Reported {
-        message: error_text(error),
-        code: error_code(error, &["code", "type"]),
-    })
 }
