@@ -1,26 +1,27 @@
 //! The answer's events.
 //!
 //! Servers differ in every detail that the API reference leaves open, so nothing here
-//! relies on more than it must: calls are told apart by index, else by id; names and
-//! ids count once; arguments may be null, text or an object.  Calls are given only
-//! when the answer is whole: half a call must never run.
+//! relies on more than it must.  Calls are given only when the answer is whole: half a
+//! call must never run.
 
-use std::collections::BTreeMap;
+use magent_types::{ModelEvent, StopReason};
+use serde_json::{Value, json};
 
-use magent_types::{ModelCall, ModelEvent, StopReason, Usage};
-use serde_json::Value;
-
+use super::calls::Calls;
+use super::content::{check_media, say, usage_of};
 use super::encode::wants_reasoning;
 use super::native::Native;
 use crate::dialect::Decoder;
-use crate::dialect::wire::{error_code, error_text, event_json, unexpected};
+use crate::dialect::wire::{event_json, reported_error, unexpected};
 use crate::{ProviderError, Route, SseEvent};
+
+/// Where the provider's own code of an error stands.
+const CODES: [&str; 2] = ["code", "type"];
 
 /// Decodes one answer.
 pub(super) struct ChatDecoder {
     host: String,
-    calls: BTreeMap<u64, ModelCall>,
-    last_index: Option<u64>,
+    calls: Calls,
     finish: Option<String>,
     refused: bool,
     done: bool,
@@ -32,45 +33,53 @@ impl ChatDecoder {
         Self {
             host: route.host(),
             native: Native::new(wants_reasoning(route)),
-            calls: BTreeMap::new(),
-            last_index: None,
+            calls: Calls::default(),
             finish: None,
             refused: false,
             done: false,
         }
     }
 
-    fn chunk(&mut self, chunk: &Value, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
-        if let Some(error) = reported_error(chunk) {
+    fn chunk(
+        &mut self,
+        chunk: &Value,
+        name: &str,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), ProviderError> {
+        let own = chunk.get("x_groq").unwrap_or(&Value::Null);
+        let error = reported_error(chunk, name, &CODES).or_else(|| reported_error(own, "", &CODES));
+        if let Some(error) = error {
             return Err(error);
         }
-        if let Some(usage) = chunk.get("usage").and_then(read_usage) {
-            out.push(ModelEvent::Usage(usage));
+        out.extend(usage_of(chunk).map(ModelEvent::Usage));
+        match first_choice(chunk) {
+            Some(choice) => self.choice(choice, out),
+            None => Ok(()),
         }
-        let choices = chunk.get("choices").and_then(Value::as_array);
-        // Several choices are never asked for; the first is the answer.
-        if let Some(choice) = choices.and_then(|choices| choices.first()) {
-            self.choice(choice, out);
-        }
-        Ok(())
     }
 
-    fn choice(&mut self, choice: &Value, out: &mut Vec<ModelEvent>) {
+    fn choice(&mut self, choice: &Value, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
         let message = choice
             .get("delta")
             .filter(|delta| delta.is_object())
             .or_else(|| choice.get("message"));
         if let Some(message) = message {
-            self.message(message, out);
+            self.message(message, out)
+                .map_err(|problem| unexpected(&self.host, problem))?;
+        }
+        if let Some(error) = reported_error(choice, "", &CODES) {
+            return Err(error);
         }
         if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str)
             && !reason.is_empty()
         {
+            check_reason(reason)?;
             self.finish = Some(reason.to_owned());
         }
+        Ok(())
     }
 
-    fn message(&mut self, message: &Value, out: &mut Vec<ModelEvent>) {
+    fn message(&mut self, message: &Value, out: &mut Vec<ModelEvent>) -> Result<(), String> {
         let reasoning = ["reasoning_content", "reasoning"]
             .into_iter()
             .filter_map(|key| message.get(key).and_then(Value::as_str))
@@ -79,94 +88,47 @@ impl ChatDecoder {
         if let Some(text) = reasoning {
             out.push(ModelEvent::ReasoningDelta(text.to_owned()));
         }
-        let text = message.get("content").map(text_of).unwrap_or_default();
-        if !text.is_empty() {
-            out.push(ModelEvent::TextDelta(text));
-        }
+        say(message.get("content").unwrap_or(&Value::Null), out)?;
         if let Some(refusal) = message.get("refusal").and_then(Value::as_str)
             && !refusal.is_empty()
         {
             self.refused = true;
             out.push(ModelEvent::TextDelta(refusal.to_owned()));
         }
-        for call in message
-            .get("tool_calls")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
-            self.call(call);
+        let calls = message.get("tool_calls").and_then(Value::as_array);
+        for call in calls.into_iter().flatten() {
+            self.calls.take(call);
         }
+        // The one call of the protocol's first version.
+        if let Some(function) = message.get("function_call").filter(|it| it.is_object()) {
+            self.calls.take(&json!({"index": 0, "function": function}));
+        }
+        if self.calls.are_too_many() {
+            return Err("the answer has too many calls".to_owned());
+        }
+        check_media(message)
     }
 
-    fn call(&mut self, piece: &Value) {
-        let function = piece.get("function").unwrap_or(&Value::Null);
-        let id = real_text(piece.get("id"));
-        let name = real_text(function.get("name"));
-        let index = self.index_of(piece, id, name);
-        self.last_index = Some(index);
-        self.native.call(index, piece);
-        let call = self.calls.entry(index).or_insert_with(|| ModelCall {
-            id: String::new(),
-            name: String::new(),
-            arguments: String::new(),
-        });
-        if let Some(id) = id
-            && call.id.is_empty()
-        {
-            id.clone_into(&mut call.id);
-        }
-        if let Some(name) = name
-            && call.name.is_empty()
-        {
-            name.clone_into(&mut call.name);
-        }
-        match function.get("arguments") {
-            Some(Value::String(text)) => call.arguments.push_str(text),
-            Some(object @ Value::Object(_)) => call.arguments.push_str(&object.to_string()),
-            _ => {}
-        }
-    }
-
-    /// Which call a piece belongs to: the one at its index.  Some servers give every call
-    /// the index 0 but an id of its own.  Others leave the index out and send whole calls;
-    /// there a new id, or a name without an id, begins a new call.
-    fn index_of(&self, piece: &Value, id: Option<&str>, name: Option<&str>) -> u64 {
-        let next = self.calls.keys().next_back().map_or(0, |last| last + 1);
-        let with_id = || {
-            let mut calls = self.calls.iter();
-            calls
-                .find(|(_, call)| Some(call.id.as_str()) == id)
-                .map(|(index, _)| *index)
-        };
-        match piece.get("index").and_then(Value::as_u64) {
-            Some(index) => match self.calls.get(&index) {
-                Some(call) if id.is_some_and(|id| !call.id.is_empty() && id != call.id) => {
-                    with_id().unwrap_or(if name.is_some() { next } else { index })
-                }
-                _ => index,
-            },
-            None if id.is_some() => with_id().unwrap_or(next),
-            None if name.is_some() => next,
-            None => self.last_index.unwrap_or(next),
-        }
-    }
-
-    fn stop_reason(&self, has_calls: bool) -> StopReason {
+    fn stop_reason(&self, has_calls: bool) -> Result<StopReason, ProviderError> {
         if has_calls {
-            return StopReason::ToolCalls;
+            return Ok(StopReason::ToolCalls);
         }
         if self.refused {
-            return StopReason::Refusal;
+            return Ok(StopReason::Refusal);
         }
-        match self.finish.as_deref() {
-            Some("length" | "max_tokens" | "MAX_TOKENS") => StopReason::MaxTokens,
-            Some("content_filter" | "refusal" | "SAFETY") => StopReason::Refusal,
-            None | Some("stop" | "end_turn" | "eos" | "STOP" | "tool_calls" | "function_call") => {
-                StopReason::EndTurn
+        Ok(match self.finish.as_deref() {
+            None | Some("stop" | "end_turn" | "eos" | "STOP") => StopReason::EndTurn,
+            // What the model wanted got lost on the way; the rest would pass for an answer.
+            Some("tool_calls" | "function_call") => {
+                return Err(unexpected(
+                    &self.host,
+                    "the answer ends in calls but has none",
+                ));
             }
+            Some(reason) if is_length(reason) => StopReason::MaxTokens,
+            Some(reason) if is_refusal(reason) => StopReason::Refusal,
             Some(other) => StopReason::Other(other.to_owned()),
-        }
+        })
     }
 }
 
@@ -181,22 +143,12 @@ impl Decoder for ChatDecoder {
             return Ok(());
         }
         let chunk = event_json(&self.host, event)?;
-        if event.name == "error" && reported_error(&chunk).is_none() {
-            return Err(ProviderError::Reported {
-                message: error_text(&chunk),
-                code: None,
-            });
-        }
-        self.chunk(&chunk, out)
+        self.chunk(&chunk, &event.name, out)
     }
 
     fn whole(&mut self, body: &Value, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
-        self.chunk(body, out)?;
-        let answered = body
-            .get("choices")
-            .and_then(Value::as_array)
-            .is_some_and(|choices| !choices.is_empty());
-        if !answered {
+        self.chunk(body, "", out)?;
+        if first_choice(body).is_none() {
             return Err(unexpected(&self.host, "the answer has no choices"));
         }
         self.done = true;
@@ -215,82 +167,54 @@ impl Decoder for ChatDecoder {
                 host: self.host.clone(),
             });
         }
-        let calls = std::mem::take(&mut self.calls);
-        let calls: Vec<(u64, ModelCall)> = calls
-            .into_iter()
-            // A piece that never got a name is no call, unless it says something.
-            .filter(|(_, call)| !call.name.is_empty() || !call.arguments.trim().is_empty())
-            .collect();
-        let stop = self.stop_reason(!calls.is_empty());
-        let indexes: Vec<u64> = calls.iter().map(|(index, _)| *index).collect();
-        out.extend(
-            calls
-                .into_iter()
-                .map(|(_, call)| ModelEvent::ToolCall(call)),
-        );
-        out.extend(self.native.take(&indexes).map(ModelEvent::Native));
+        let reason = self.finish.as_deref().unwrap_or_default();
+        let (calls, extras) = self.calls.finish(is_length(reason) || is_refusal(reason));
+        let stop = self.stop_reason(!calls.is_empty())?;
+        out.extend(calls.into_iter().map(ModelEvent::ToolCall));
+        out.extend(self.native.take(extras).map(ModelEvent::Native));
         out.push(ModelEvent::Completed(stop));
         Ok(())
     }
 }
 
-/// A text that says something: not null, not empty, not the word "null" that some
-/// gateways make of it.
-fn real_text(value: Option<&Value>) -> Option<&str> {
-    value
-        .and_then(Value::as_str)
-        .filter(|text| !text.is_empty() && *text != "null")
-}
-
-/// Content is a text, or a list of parts with texts.
-fn text_of(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => parts
-            .iter()
-            .filter_map(|part| part.get("text").and_then(Value::as_str))
-            .collect(),
-        _ => String::new(),
-    }
-}
-
-/// Errors come as `{"error": {...}}`, `{"error": "..."}`, `{"object": "error", ...}` or
-/// `{"type": "error", ...}`.
-fn reported_error(chunk: &Value) -> Option<ProviderError> {
-    let error = match chunk.get("error") {
-        Some(Value::Null) | None => {
-            let is_error = ["object", "type"]
-                .into_iter()
-                .any(|key| chunk.get(key).and_then(Value::as_str) == Some("error"));
-            if !is_error {
-                return None;
-            }
-            chunk
-        }
-        Some(error) => error,
-    };
-    Some(ProviderError::Reported {
-        message: error_text(error),
-        code: error_code(error, &["code", "type"]),
+/// Several choices are never asked for; the first is the answer.
+fn first_choice(chunk: &Value) -> Option<&Value> {
+    let mut choices = chunk.get("choices")?.as_array()?.iter();
+    choices.find(|choice| {
+        let index = choice.get("index").and_then(Value::as_u64);
+        choice.is_object() && index.unwrap_or(0) == 0
     })
 }
 
-fn read_usage(usage: &Value) -> Option<Usage> {
-    let object = usage.as_object()?;
-    let number = |key: &str| object.get(key).and_then(Value::as_u64);
-    let detail = |group: &str, key: &str| {
-        object
-            .get(group)
-            .and_then(|group| group.get(key))
-            .and_then(Value::as_u64)
+/// The model came to its limit.
+fn is_length(reason: &str) -> bool {
+    const REASONS: [&str; 5] = [
+        "length",
+        "max_tokens",
+        "MAX_TOKENS",
+        "model_length",
+        "model_context_window_exceeded",
+    ];
+    REASONS.contains(&reason)
+}
+
+/// Gateways put what a filter says after its name.
+fn is_refusal(reason: &str) -> bool {
+    reason.starts_with("content_filter") || ["refusal", "SAFETY", "sensitive"].contains(&reason)
+}
+
+/// Reasons that are failures: what is there of the answer would pass for all of it.
+fn check_reason(reason: &str) -> Result<(), ProviderError> {
+    let message = match reason {
+        "error" | "network_error" => "the provider broke the answer off",
+        "MALFORMED_FUNCTION_CALL" => "the model wrote a call that cannot be read",
+        _ if reason.starts_with("function_call_filter") => {
+            "the model wrote a call that cannot be read"
+        }
+        _ => return Ok(()),
     };
-    let usage = Usage {
-        input: number("prompt_tokens"),
-        output: number("completion_tokens"),
-        reasoning: detail("completion_tokens_details", "reasoning_tokens"),
-        cached_read: detail("prompt_tokens_details", "cached_tokens")
-            .or_else(|| number("prompt_cache_hit_tokens")),
-        cached_write: None,
-    };
-    (!usage.is_unknown()).then_some(usage)
+    Err(ProviderError::Reported {
+        message: message.to_owned(),
+        code: Some(reason.to_owned()),
+    })
 }

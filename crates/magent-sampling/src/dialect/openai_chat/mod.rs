@@ -2,6 +2,8 @@
 //!
 //! The format is that of the provider's API reference for `/v1/chat/completions`.
 
+mod calls;
+mod content;
 mod decode;
 mod encode;
 mod native;

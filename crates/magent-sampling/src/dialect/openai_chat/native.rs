@@ -1,10 +1,8 @@
 //! What an answer carries that only its own provider understands, and wants back.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value};
 
-use super::{CALLS, EXTRA_CONTENT, REASONING_CONTENT, REASONING_DETAILS};
+use super::{CALLS, REASONING_CONTENT, REASONING_DETAILS};
 
 /// Collects it while the answer comes.
 #[derive(Default)]
@@ -12,7 +10,6 @@ pub(super) struct Native {
     keeps_reasoning: bool,
     reasoning: String,
     details: Vec<Value>,
-    calls: BTreeMap<u64, Value>,
 }
 
 impl Native {
@@ -56,15 +53,8 @@ impl Native {
         }
     }
 
-    /// Takes a piece of the call at `index`.
-    pub(super) fn call(&mut self, index: u64, piece: &Value) {
-        if let Some(extra) = piece.get(EXTRA_CONTENT).filter(|extra| !extra.is_null()) {
-            self.calls.insert(index, extra.clone());
-        }
-    }
-
-    /// All of it, if there is something; `calls` are the indexes of the calls in order.
-    pub(super) fn take(&mut self, calls: &[u64]) -> Option<Value> {
+    /// All of it, if there is something; `calls` is what the provider adds to each call.
+    pub(super) fn take(&mut self, calls: Option<Value>) -> Option<Value> {
         let this = std::mem::take(self);
         let mut native = Map::new();
         if !this.reasoning.is_empty() {
@@ -73,12 +63,8 @@ impl Native {
         if !this.details.is_empty() {
             native.insert(REASONING_DETAILS.into(), this.details.into());
         }
-        if !this.calls.is_empty() {
-            let extras: Vec<Value> = calls
-                .iter()
-                .map(|index| this.calls.get(index).cloned().unwrap_or(Value::Null))
-                .collect();
-            native.insert(CALLS.into(), extras.into());
+        if let Some(calls) = calls {
+            native.insert(CALLS.into(), calls);
         }
         (!native.is_empty()).then_some(Value::Object(native))
     }

@@ -173,12 +173,213 @@ fn whole_calls_without_an_index_or_all_at_index_zero_stay_apart() {
     }
 }
 
+fn pieces(pieces: &[&str]) -> Vec<ModelEvent> {
+    let mut events: Vec<String> = pieces
+        .iter()
+        .map(|piece| format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{piece}]}}}}]}}"#))
+        .collect();
+    events.push(r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#.into());
+    let events: Vec<&str> = events.iter().map(String::as_str).collect();
+    decode(&events).unwrap()
+}
+
+/// Servers that give every call the index 0: what follows belongs to the newest one.
+#[test]
+fn pieces_of_calls_at_one_index_go_to_the_call_that_began_last() {
+    let events = pieces(&[
+        r#"{"index":0,"id":"a","function":{"name":"f","arguments":"{\"a\""}}"#,
+        r#"{"index":0,"function":{"arguments":":1}"}}"#,
+        r#"{"index":0,"id":"b","function":{"name":"g","arguments":""}}"#,
+        r#"{"index":0,"function":{"arguments":"{\"b\""}}"#,
+        r#"{"index":0,"function":{"arguments":":2}"}}"#,
+    ]);
+    assert_eq!(events[0], call("a", "f", "{\"a\":1}"));
+    assert_eq!(events[1], call("b", "g", "{\"b\":2}"));
+}
+
+#[test]
+fn whole_calls_at_one_index_without_an_id_stay_apart_and_repeated_ones_count_once() {
+    let events = pieces(&[
+        r#"{"index":0,"id":"","function":{"name":"f","arguments":"{\"a\":1}"}}"#,
+        r#"{"index":0,"id":"","function":{"name":"f","arguments":"{\"a\":2}"}}"#,
+        r#"{"index":0,"id":"","function":{"name":"g"}}"#,
+        r#"{"index":0,"id":"","function":{"name":"h","arguments":"{}"}}"#,
+    ]);
+    assert_eq!(
+        events[..4],
+        [
+            call("", "f", "{\"a\":1}"),
+            call("", "f", "{\"a\":2}"),
+            call("", "g", ""),
+            call("", "h", "{}")
+        ]
+    );
+    let again = r#"{"index":0,"id":"a","function":{"name":"f","arguments":"{\"a\":1}"}}"#;
+    let other = again.replace("1}", "2}");
+    let events = pieces(&[again, again, &other]);
+    assert_eq!(
+        events[..2],
+        [call("a", "f", "{\"a\":1}"), call("a", "f", "{\"a\":2}")]
+    );
+    // A name that comes with every piece begins nothing.
+    let events = pieces(&[
+        r#"{"index":0,"id":"a","function":{"name":"f","arguments":"{\"a\""}}"#,
+        r#"{"index":0,"id":"a","function":{"name":"f","arguments":":{}"}}"#,
+        r#"{"index":0,"id":"a","function":{"name":"f","arguments":"}"}}"#,
+    ]);
+    assert_eq!(events[0], call("a", "f", "{\"a\":{}}"));
+}
+
+#[test]
+fn indexes_of_any_size_break_nothing() {
+    let most = u64::MAX;
+    let at = |index: &str, id: &str| {
+        format!(r#"{{{index}"id":"{id}","function":{{"name":"f","arguments":"{{}}"}}}}"#)
+    };
+    let events = pieces(&[
+        &at(&format!("\"index\":{most},"), "a"),
+        &at("", "b"),
+        &at("\"index\":-1,", "c"),
+        &at("\"index\":1e300,", "d"),
+    ]);
+    assert_eq!(events.len(), 5);
+    assert_eq!(events[3], call("d", "f", "{}"));
+    let many: Vec<String> = (0..3000)
+        .map(|index| at(&format!("\"index\":{index},"), "a"))
+        .collect();
+    let data = stream(&[&format!(
+        r#"{{"choices":[{{"delta":{{"tool_calls":[{}]}}}}]}}"#,
+        many.join(",")
+    )]);
+    let result = decode_bytes(&[data.as_bytes()]);
+    assert!(matches!(result, Err(ProviderError::Protocol { .. })));
+}
+
+#[test]
+fn the_call_of_the_first_version_is_a_call() {
+    let events = decode(&[
+        r#"{"choices":[{"delta":{"function_call":{"name":"f","arguments":""}}}]}"#,
+        r#"{"choices":[{"delta":{"function_call":{"arguments":"{\"x\":1}"}}}]}"#,
+        r#"{"choices":[{"delta":{"function_call":null},"finish_reason":"function_call"}]}"#,
+    ]);
+    assert_eq!(
+        events.unwrap(),
+        [call("", "f", "{\"x\":1}"), end(StopReason::ToolCalls)]
+    );
+}
+
+#[test]
+fn an_end_in_calls_without_a_call_and_reasons_that_are_failures_are_errors() {
+    let ended = |reason: &str, said: &str| {
+        decode(&[&format!(
+            r#"{{"choices":[{{"delta":{{{said}}},"finish_reason":"{reason}"}}]}}"#
+        )])
+    };
+    let nothing =
+        r#""tool_calls":[{"index":0,"id":"","type":"function","function":{"arguments":null}}]"#;
+    for said in ["", r#""content":"I look.""#, nothing] {
+        let result = ended("tool_calls", said);
+        assert!(
+            matches!(result, Err(ProviderError::Protocol { .. })),
+            "{result:?}"
+        );
+    }
+    for reason in [
+        "error",
+        "network_error",
+        "MALFORMED_FUNCTION_CALL",
+        "function_call_filter: MALFORMED_FUNCTION_CALL",
+    ] {
+        let result = ended(reason, r#""content":"par""#);
+        assert!(
+            matches!(&result, Err(ProviderError::Reported { code: Some(code), .. }) if code == reason),
+            "{result:?}"
+        );
+    }
+    // A limit before the arguments: without them the call would mean something else.
+    let begun = r#""tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":""}}]"#;
+    assert_eq!(
+        ended("length", begun).unwrap(),
+        [end(StopReason::MaxTokens)]
+    );
+    assert_eq!(ended("stop", begun).unwrap()[0], call("a", "f", ""));
+}
+
+#[test]
+fn content_in_parts_is_words_thoughts_or_an_error() {
+    let said = |content: &str| {
+        decode(&[&format!(
+            r#"{{"choices":[{{"delta":{{"content":{content}}},"finish_reason":"stop"}}]}}"#
+        )])
+    };
+    let parts =
+        r#"[{"type":"thinking","thinking":[{"type":"text","text":"h"},{"type":"text","text":"m"}]},
+        {"type":"thinking","thinking":"!"},{"type":"text","text":"a"},"b",
+        {"type":"reference","reference_ids":[1]},{"text":"c"},{"type":"text","text":null}]"#
+            .replace('\n', "");
+    assert_eq!(
+        said(&parts).unwrap()[..2],
+        [ModelEvent::ReasoningDelta("hm!".into()), text("abc")]
+    );
+    assert_eq!(said(r#"{"text":"a"}"#).unwrap()[0], text("a"));
+    for lost in [r#"[{"type":"image_url","image_url":{"url":"x"}}]"#, "7"] {
+        let result = said(lost);
+        assert!(matches!(result, Err(ProviderError::Protocol { .. })));
+    }
+    let picture = decode(&[
+        r#"{"choices":[{"delta":{"content":"see","images":[{"type":"image_url"}]},"finish_reason":"stop"}]}"#,
+    ]);
+    assert!(matches!(picture, Err(ProviderError::Protocol { .. })));
+}
+
+/// Groq, OpenRouter and Moonshot put errors and numbers into fields of their own.
+#[test]
+fn errors_and_usage_in_fields_of_a_providers_own() {
+    for chunk in [
+        r#"{"choices":[],"x_groq":{"id":"r","error":"over capacity"}}"#,
+        r#"{"choices":[{"delta":{"content":""},"finish_reason":"error","error":{"code":502,"message":"over capacity"}}]}"#,
+    ] {
+        let result = decode(&[chunk]);
+        assert!(
+            matches!(&result, Err(ProviderError::Reported { message, .. }) if message == "over capacity"),
+            "{result:?}"
+        );
+    }
+    for chunk in [
+        r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop","usage":{"prompt_tokens":7,"cached_tokens":3}}]}"#,
+        r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"x_groq":{"usage":{"prompt_tokens":7,"prompt_tokens_details":{"cached_tokens":3}}}}"#,
+    ] {
+        let usage = Usage {
+            input: Some(7),
+            cached_read: Some(3),
+            ..Usage::default()
+        };
+        assert_eq!(decode(&[chunk]).unwrap()[0], ModelEvent::Usage(usage));
+    }
+}
+
+#[test]
+fn only_the_first_of_several_choices_is_the_answer() {
+    let events = decode(&[
+        r#"{"choices":[{"index":1,"delta":{"content":"B"}},{"index":0,"delta":{"content":"a"}}]}"#,
+        r#"{"choices":[{"index":1,"delta":{"content":"B"},"finish_reason":"length"}]}"#,
+        r#"{"choices":[{"index":0,"delta":{"content":"b"},"finish_reason":"stop"}]}"#,
+    ]);
+    assert_eq!(events.unwrap(), [text("ab"), end(StopReason::EndTurn)]);
+}
+
 #[test]
 fn arguments_given_as_an_object_are_taken() {
     let events = decode(&[
         r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}]},"finish_reason":"tool_calls"}]}"#,
     ]);
     assert_eq!(events.unwrap()[0], call("a", "f", "{\"x\":1}"));
+    // What is no object is for the check to refuse, but the empty list of PHP is one.
+    for (arguments, given) in [("[1]", "[1]"), ("7", "7"), ("[]", "")] {
+        let piece =
+            format!(r#"{{"index":0,"id":"a","function":{{"name":"f","arguments":{arguments}}}}}"#);
+        assert_eq!(pieces(&[&piece])[0], call("a", "f", given));
+    }
 }
 
 #[test]
@@ -220,6 +421,13 @@ fn an_error_inside_the_stream_is_an_error() {
         ("bad model".into(), Some("NotFound".into()))
     );
     assert_eq!(message(&[r#"{"error":"plain"}"#]).0, "plain");
+    // Some servers send every field they have.
+    let empty = r#"{"error":"","choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}"#;
+    assert!(decode(&[empty]).is_ok());
+    let body = decode_bytes(&[b"{\n  \"error\": {\"message\": \"no model\"}\n}\n"]);
+    assert!(matches!(body, Err(ProviderError::Reported { message, .. }) if message == "no model"));
+    let page = decode_bytes(&[b"<html>\n<body>login</body>\n</html>\n"]);
+    assert!(page.unwrap_err().to_string().contains("a web page"));
     let named = decode_bytes(&[b"event: error\ndata: upstream gone\n\n"]);
     assert!(
         matches!(named, Err(ProviderError::Reported { message, .. }) if message == "upstream gone")
