@@ -1,9 +1,81 @@
 //! The blocks of an answer while they grow.
 
 use magent_types::{ModelCall, ModelEvent};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::dialect::speech::arguments_object;
+use crate::dialect::wire::{MOST_ITEMS, arguments_text};
+
+/// The blocks in the order in which they began.
+#[derive(Default)]
+pub(super) struct Blocks {
+    blocks: Vec<Place>,
+}
+
+struct Place {
+    /// The index that the server gave the block.
+    index: Option<u64>,
+    /// Where it stands among the blocks: at its index, else after the one before it.
+    order: u64,
+    block: Block,
+}
+
+impl Blocks {
+    /// Whether there are more blocks than any answer has.
+    pub(super) fn are_too_many(&self) -> bool {
+        self.blocks.len() > MOST_ITEMS
+    }
+
+    /// A block begins.  Some gateways give every block the same index.
+    pub(super) fn add(&mut self, index: Option<u64>, block: Block) {
+        let last = self.blocks.iter().map(|place| place.order).max();
+        let order = index.or(last).unwrap_or(0);
+        self.blocks.push(Place {
+            index,
+            order,
+            block,
+        });
+    }
+
+    /// Takes a piece of the newest block at an index, or of the last one.  Some gateways
+    /// leave out how a block begins; then its pieces tell what it is.
+    pub(super) fn delta(&mut self, index: Option<u64>, delta: &Value, out: &mut Vec<ModelEvent>) {
+        let at = match index {
+            Some(_) => self.blocks.iter().rposition(|place| place.index == index),
+            None => self.blocks.len().checked_sub(1),
+        };
+        if let Some(place) = at.and_then(|at| self.blocks.get_mut(at)) {
+            place.block.delta(delta, out);
+        } else if let Some(kind) = kind_of(delta) {
+            let mut block = Block::start(&json!({"type": kind}), out);
+            block.delta(delta, out);
+            self.add(index, block);
+        }
+    }
+
+    /// The calls, and all blocks as the API takes them back.  In an answer that was `cut`
+    /// off, a call at its end that had not come to its input is none: without it it would
+    /// mean something else.
+    pub(super) fn finish(&mut self, cut: bool) -> (Vec<ModelCall>, Option<Value>) {
+        let mut blocks = std::mem::take(&mut self.blocks);
+        blocks.sort_by_key(|place| place.order);
+        blocks.pop_if(|last| cut && last.block.is_bare_call());
+        let blocks = || blocks.iter().map(|place| &place.block);
+        let native: Vec<Value> = blocks().filter_map(Block::native).collect();
+        let calls = blocks().filter_map(Block::call).collect();
+        (calls, (!native.is_empty()).then(|| native.into()))
+    }
+}
+
+/// The kind of block that a piece belongs to.
+fn kind_of(delta: &Value) -> Option<&'static str> {
+    match delta.get("type")?.as_str()? {
+        "text_delta" => Some("text"),
+        "thinking_delta" => Some("thinking"),
+        "input_json_delta" => Some("tool_use"),
+        _ => None,
+    }
+}
 
 /// A block, and what of it came in pieces.
 pub(super) struct Block {
@@ -96,10 +168,12 @@ impl Block {
         if !self.input.trim().is_empty() {
             return self.input.clone();
         }
-        match self.start.get("input") {
-            Some(input @ Value::Object(_)) => input.to_string(),
-            _ => "{}".to_owned(),
-        }
+        arguments_text(self.start.get("input"))
+    }
+
+    /// Whether the block is a call without any input.
+    fn is_bare_call(&self) -> bool {
+        self.kind() == "tool_use" && self.arguments() == "{}" && self.input.trim().is_empty()
     }
 
     /// The whole block as the API takes it back; none if it refuses it.
@@ -125,7 +199,7 @@ impl Block {
                 signature.filter(|signature| !signature.is_empty())?;
                 block.insert("thinking".into(), self.text.as_str().into());
             }
-            "tool_use" | "server_tool_use" => {
+            kind if kind.ends_with("tool_use") => {
                 block.insert("input".into(), arguments_object(&self.arguments()));
             }
             "" => return None,

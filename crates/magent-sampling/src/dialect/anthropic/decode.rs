@@ -2,20 +2,21 @@
 //!
 //! Calls are given only when the answer is whole: half a call must never run.
 
-use std::collections::BTreeMap;
-
 use magent_types::{ModelEvent, StopReason, Usage};
 use serde_json::Value;
 
-use super::blocks::Block;
+use super::blocks::{Block, Blocks};
 use crate::dialect::Decoder;
-use crate::dialect::wire::{error_text, event_json, unexpected};
+use crate::dialect::wire::{event_json, reported_error, unexpected};
 use crate::{ProviderError, SseEvent};
+
+/// Where the provider's own code of an error stands.
+const CODES: [&str; 2] = ["type", "code"];
 
 /// Decodes one answer.
 pub(super) struct MessagesDecoder {
     host: String,
-    blocks: BTreeMap<u64, Block>,
+    blocks: Blocks,
     stop: Option<String>,
     usage: Usage,
     done: bool,
@@ -25,7 +26,7 @@ impl MessagesDecoder {
     pub(super) fn new(host: String) -> Self {
         Self {
             host,
-            blocks: BTreeMap::new(),
+            blocks: Blocks::default(),
             stop: None,
             usage: Usage::default(),
             done: false,
@@ -33,6 +34,7 @@ impl MessagesDecoder {
     }
 
     fn message(&mut self, event: &Value, out: &mut Vec<ModelEvent>) {
+        let index = event.get("index").and_then(Value::as_u64);
         match event.get("type").and_then(Value::as_str) {
             Some("message_start") => {
                 let message = event.get("message").unwrap_or(&Value::Null);
@@ -41,15 +43,11 @@ impl MessagesDecoder {
             Some("content_block_start") => {
                 let block = event.get("content_block").unwrap_or(&Value::Null);
                 let block = Block::start(block, out);
-                self.blocks.insert(self.index_of(event), block);
+                self.blocks.add(index, block);
             }
             Some("content_block_delta") => {
-                if let (Some(block), Some(delta)) = (
-                    self.blocks.get_mut(&self.index_or_last(event)),
-                    event.get("delta"),
-                ) {
-                    block.delta(delta, out);
-                }
+                let delta = event.get("delta").unwrap_or(&Value::Null);
+                self.blocks.delta(index, delta, out);
             }
             Some("message_delta") => {
                 self.take_stop(event.get("delta").unwrap_or(&Value::Null));
@@ -58,17 +56,6 @@ impl MessagesDecoder {
             Some("message_stop") => self.done = true,
             _ => {}
         }
-    }
-
-    /// Where a new block stands: at its index, or after the last one.
-    fn index_of(&self, event: &Value) -> u64 {
-        let next = self.blocks.keys().next_back().map_or(0, |last| last + 1);
-        event.get("index").and_then(Value::as_u64).unwrap_or(next)
-    }
-
-    fn index_or_last(&self, event: &Value) -> u64 {
-        let last = self.blocks.keys().next_back().copied().unwrap_or(0);
-        event.get("index").and_then(Value::as_u64).unwrap_or(last)
     }
 
     fn take_stop(&mut self, holder: &Value) {
@@ -86,8 +73,16 @@ impl MessagesDecoder {
         let read = number("cache_read_input_tokens").or(self.usage.cached_read);
         let written = number("cache_creation_input_tokens").or(self.usage.cached_write);
         let fresh = number("input_tokens").or_else(|| {
-            let cached = self.usage.cached_read.unwrap_or(0) + self.usage.cached_write.unwrap_or(0);
-            self.usage.input.map(|input| input.saturating_sub(cached))
+            let Usage {
+                input,
+                cached_read,
+                cached_write,
+                ..
+            } = self.usage;
+            let cached = cached_read
+                .unwrap_or(0)
+                .saturating_add(cached_write.unwrap_or(0));
+            input.map(|input| input.saturating_sub(cached))
         });
         let cached = read.unwrap_or(0).saturating_add(written.unwrap_or(0));
         let usage = Usage {
@@ -104,15 +99,27 @@ impl MessagesDecoder {
         }
     }
 
-    fn stop_reason(&self, has_calls: bool) -> StopReason {
-        match self.stop.as_deref() {
+    fn stop_reason(&self, has_calls: bool) -> Result<StopReason, ProviderError> {
+        Ok(match self.stop.as_deref() {
             _ if has_calls => StopReason::ToolCalls,
-            Some("max_tokens" | "model_context_window_exceeded") => StopReason::MaxTokens,
+            Some(reason) if is_limit(reason) => StopReason::MaxTokens,
             Some("refusal") => StopReason::Refusal,
-            None | Some("end_turn" | "stop_sequence" | "tool_use") => StopReason::EndTurn,
+            None | Some("end_turn" | "stop_sequence") => StopReason::EndTurn,
+            // What the model wanted got lost on the way; the rest would pass for an answer.
+            Some("tool_use") => {
+                return Err(unexpected(
+                    &self.host,
+                    "the answer ends in calls but has none",
+                ));
+            }
             Some(other) => StopReason::Other(other.to_owned()),
-        }
+        })
     }
+}
+
+/// The model came to its limit.
+fn is_limit(reason: &str) -> bool {
+    ["max_tokens", "model_context_window_exceeded"].contains(&reason)
 }
 
 impl Decoder for MessagesDecoder {
@@ -122,22 +129,28 @@ impl Decoder for MessagesDecoder {
             return Ok(());
         }
         let message = event_json(&self.host, event)?;
-        if let Some(error) = reported_error(&message) {
+        if let Some(error) = reported_error(&message, &event.name, &CODES) {
             return Err(error);
         }
+        if message.get("type").and_then(Value::as_str) == Some("message") {
+            return self.whole(&message, out);
+        }
         self.message(&message, out);
+        if self.blocks.are_too_many() {
+            return Err(unexpected(&self.host, "the answer has too many blocks"));
+        }
         Ok(())
     }
 
     fn whole(&mut self, body: &Value, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
-        if let Some(error) = reported_error(body) {
+        if let Some(error) = reported_error(body, "", &CODES) {
             return Err(error);
         }
         let Some(blocks) = body.get("content").and_then(Value::as_array) else {
             return Err(unexpected(&self.host, "the answer has no content"));
         };
         for (index, block) in (0..).zip(blocks) {
-            self.blocks.insert(index, Block::start(block, out));
+            self.blocks.add(Some(index), Block::start(block, out));
         }
         self.take_usage(body.get("usage"), out);
         self.take_stop(body);
@@ -156,30 +169,15 @@ impl Decoder for MessagesDecoder {
                 host: self.host.clone(),
             });
         }
-        let blocks = std::mem::take(&mut self.blocks);
-        let calls: Vec<_> = blocks.values().filter_map(Block::call).collect();
-        let stop = self.stop_reason(!calls.is_empty());
+        let cut = self
+            .stop
+            .as_deref()
+            .is_some_and(|reason| is_limit(reason) || reason == "refusal");
+        let (calls, native) = self.blocks.finish(cut);
+        let stop = self.stop_reason(!calls.is_empty())?;
         out.extend(calls.into_iter().map(ModelEvent::ToolCall));
-        let native: Vec<Value> = blocks.values().filter_map(Block::native).collect();
-        if !native.is_empty() {
-            out.push(ModelEvent::Native(native.into()));
-        }
+        out.extend(native.map(ModelEvent::Native));
         out.push(ModelEvent::Completed(stop));
         Ok(())
     }
-}
-
-/// Errors come as `{"type": "error", "error": {"type", "message"}}`, from gateways also
-/// without the outer type, or with a text as the error.
-fn reported_error(event: &Value) -> Option<ProviderError> {
-    let error = match event.get("error") {
-        Some(error) if !error.is_null() => error,
-        _ if event.get("type").and_then(Value::as_str) == Some("error") => event,
-        _ => return None,
-    };
-    let code = error.get("type").and_then(Value::as_str);
-    Some(ProviderError::Reported {
-        message: error_text(error),
-        code: code.filter(|code| *code != "error").map(str::to_owned),
-    })
 }

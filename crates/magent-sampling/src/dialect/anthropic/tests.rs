@@ -236,6 +236,9 @@ fn errors_inside_the_stream_are_errors_however_they_look() {
         };
         assert_eq!(result, Err(expected));
     }
+    let unsaid = "event: error\ndata: {\"message\":\"gone\"}\n\n";
+    let result = test_support::decode(&Anthropic, &route("m"), unsaid);
+    assert!(matches!(result, Err(ProviderError::Reported { message, .. }) if message == "gone"));
     let named = "event: error\ndata: upstream gone\n\n";
     let result = test_support::decode(&Anthropic, &route("m"), named);
     assert!(
@@ -268,7 +271,7 @@ fn nulls_unknown_events_and_missing_indexes_lose_nothing() {
         json!({"type": "content_block_delta", "delta": {"type": "text_delta", "text": "a"}}),
         json!({"type": "content_block_delta", "delta": {"type": "text_delta", "text": null}}),
         json!({"type": "content_block_delta", "delta": {"type": "new_delta", "text": "b"}}),
-        json!({"type": "content_block_delta", "index": 7, "delta": {"type": "text_delta", "text": "lost"}}),
+        json!({"type": "content_block_delta", "index": 7, "delta": {"type": "text_delta", "text": "more"}}),
         json!({"type": "content_block_delta", "delta": null}),
         json!({"type": "content_block_start", "content_block": {"type": "tool_use", "id": "a", "name": "f", "input": null}}),
         json!({"type": "content_block_delta", "delta": {"type": "input_json_delta", "partial_json": "{}"}}),
@@ -277,9 +280,102 @@ fn nulls_unknown_events_and_missing_indexes_lose_nothing() {
     ];
     events.extend(finish("tool_use"));
     let decoded = decode(&events).unwrap();
-    assert_eq!(decoded[0], text("a"));
+    assert_eq!(decoded[0], text("amore"));
     assert!(decoded.contains(&call("a", "f", "{}")));
-    assert_eq!(native(&decoded).unwrap().as_array().unwrap().len(), 2);
+    assert_eq!(native(&decoded).unwrap().as_array().unwrap().len(), 3);
+}
+
+/// Gateways that count nothing, and those that leave out how a block begins.
+#[test]
+fn blocks_at_one_index_and_blocks_without_a_beginning_are_not_lost() {
+    let mut events = vec![
+        start(0, json!({"type": "text", "text": ""})),
+        delta(0, "text_delta", "text", "hi"),
+    ];
+    events.extend(tool_use(0, "a"));
+    events.extend(tool_use(0, "b"));
+    events.extend(finish("tool_use"));
+    let decoded = decode(&events).unwrap();
+    assert_eq!(decoded[0], text("hi"));
+    assert_eq!(decoded[2], call("a", "grep", "{\"x\": 1}"));
+    assert_eq!(decoded[3], call("b", "grep", "{\"x\": 1}"));
+
+    let mut events = vec![
+        delta(0, "thinking_delta", "thinking", "hm"),
+        delta(1, "text_delta", "text", "hi"),
+        delta(2, "input_json_delta", "partial_json", "{}"),
+    ];
+    events.extend(finish("tool_use"));
+    let decoded = decode(&events).unwrap();
+    assert_eq!(decoded[0], reasoning("hm"));
+    assert_eq!(decoded[1], text("hi"));
+    // The runtime tells the model that a call needs a name.
+    assert!(decoded.contains(&call("", "", "{}")));
+}
+
+#[test]
+fn a_call_that_the_limit_kept_from_its_input_is_none_and_other_inputs_are_checked() {
+    let mut events = tool_use(0, "a");
+    events.extend([
+        start(
+            1,
+            json!({"type": "tool_use", "id": "b", "name": "f", "input": {}}),
+        ),
+        stop(1),
+    ]);
+    events.extend(finish("max_tokens"));
+    let decoded = decode(&events).unwrap();
+    assert_eq!(decoded[1], call("a", "grep", "{\"x\": 1}"));
+    assert_eq!(native(&decoded).unwrap().as_array().unwrap().len(), 1);
+    let mut only = events.split_off(5);
+    assert_eq!(decode(&only).unwrap()[1], end(StopReason::MaxTokens));
+
+    only = vec![start(
+        0,
+        json!({"type": "tool_use", "id": "b", "name": "f", "input": [1]}),
+    )];
+    only.extend(finish("tool_use"));
+    assert_eq!(decode(&only).unwrap()[1], call("b", "f", "[1]"));
+}
+
+#[test]
+fn an_end_in_calls_without_a_call_is_an_error() {
+    let mut events = vec![start(0, json!({"type": "text", "text": "I look."}))];
+    events.extend(finish("tool_use"));
+    let result = decode(&events);
+    assert!(
+        matches!(result, Err(ProviderError::Protocol { .. })),
+        "{result:?}"
+    );
+}
+
+#[test]
+fn numbers_of_any_size_break_nothing() {
+    let most = u64::MAX;
+    let usage = json!({"input_tokens": most, "cache_read_input_tokens": most,
+        "cache_creation_input_tokens": most});
+    let mut events = vec![
+        json!({"type": "message_start", "message": {"usage": usage}}),
+        start(most, json!({"type": "text", "text": "a"})),
+        json!({"type": "content_block_start", "content_block": {"type": "text", "text": "b"}}),
+        json!({"type": "message_delta", "delta": {}, "usage": {"output_tokens": 1}}),
+    ];
+    events.extend(finish("end_turn"));
+    assert!(decode(&events).unwrap().contains(&text("ab")));
+}
+
+#[test]
+fn an_answer_in_one_piece_or_of_endlessly_many_blocks() {
+    let body = json!({"type": "message", "content": [{"type": "text", "text": "hi"}],
+        "stop_reason": "end_turn"});
+    let whole = test_support::decode(&Anthropic, &route("m"), &body.to_string()).unwrap();
+    assert_eq!(whole[0], text("hi"));
+    let many: Vec<Value> = (0..3000)
+        .map(|index| start(index, json!({"type": "text"})))
+        .collect();
+    let pieces = stream(&many);
+    let result = test_support::decode_pieces(&Anthropic, &route("m"), &[pieces.as_bytes()]);
+    assert!(matches!(result, Err(ProviderError::Protocol { .. })));
 }
 
 #[test]
