@@ -7,7 +7,7 @@
 use magent_types::{ModelEvent, StopReason};
 use serde_json::Value;
 
-use super::fields::{part_text, read_usage, real_text, report, reported_error};
+use super::fields::{part_text, read_usage, real_text, report, reported_error, unwanted_kind};
 use super::item::{Kind, Place, Thought};
 use super::output::Output;
 use crate::dialect::Decoder;
@@ -54,6 +54,7 @@ impl ResponsesDecoder {
         let index = event.get("output_index").and_then(Value::as_u64);
         let item = event.get("item").unwrap_or(&Value::Null);
         let response = event.get("response").unwrap_or(&Value::Null);
+        self.check_item(item)?;
         match kind {
             "response.output_item.added" if item.is_object() => self.output.begin(index, item),
             "response.output_item.done" if item.is_object() => {
@@ -61,7 +62,7 @@ impl ResponsesDecoder {
             }
             "response.completed" | "response.incomplete" => {
                 check(response, false)?;
-                self.response(response, kind == "response.incomplete", out);
+                self.response(response, kind == "response.incomplete", out)?;
             }
             "response.failed" => check(response, true)?,
             _ => self.part(kind, event, out),
@@ -119,9 +120,26 @@ impl ResponsesDecoder {
         }
     }
 
+    /// Nobody would answer such an item, and without an answer the conversation ends there.
+    fn check_item(&self, item: &Value) -> Result<(), ProviderError> {
+        match unwanted_kind(item) {
+            Some(kind) => Err(unexpected(
+                &self.host,
+                format!("an item of the kind {kind}, which nobody asked for"),
+            )),
+            None => Ok(()),
+        }
+    }
+
     /// The whole answer, with everything in it again.
-    fn response(&mut self, response: &Value, incomplete: bool, out: &mut Vec<ModelEvent>) {
+    fn response(
+        &mut self,
+        response: &Value,
+        incomplete: bool,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), ProviderError> {
         if let Some(items) = response.get("output").and_then(Value::as_array) {
+            items.iter().try_for_each(|item| self.check_item(item))?;
             self.output.complete(items, out);
         }
         if let Some(usage) = response.get("usage").and_then(read_usage) {
@@ -136,6 +154,7 @@ impl ResponsesDecoder {
             None if incomplete => End::Cut("incomplete".to_owned()),
             None => End::Completed,
         });
+        Ok(())
     }
 
     fn stop_reason(&self, end: End, has_calls: bool) -> StopReason {
@@ -168,6 +187,10 @@ impl Decoder for ResponsesDecoder {
         if let Some(error) = reported_error(&value, &event.name) {
             return Err(error);
         }
+        let is_untyped = real_text(&value, "type").is_none() && event.name.is_empty();
+        if is_untyped && real_text(&value, "object") == Some("response") {
+            return self.whole(&value, out);
+        }
         let kind = real_text(&value, "type").unwrap_or(&event.name);
         self.typed(kind, &value, out)
     }
@@ -186,7 +209,7 @@ impl Decoder for ResponsesDecoder {
         if body.get("output").is_none_or(|output| !output.is_array()) {
             return Err(unexpected(&self.host, "the answer has no output"));
         }
-        self.response(body, false, out);
+        self.response(body, false, out)?;
         self.check_length()
     }
 

@@ -15,13 +15,30 @@ pub(super) fn real_text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
         .filter(|text| !text.is_empty() && *text != "null")
 }
 
-/// Arguments that say something, as text; some servers give them as an object.
+/// Arguments that say something, as text; some servers give them as an object.  What is
+/// neither is left for the check to refuse.
 pub(super) fn arguments_of(value: &Value) -> Option<String> {
     match value.get("arguments") {
-        Some(Value::String(text)) if !text.trim().is_empty() => Some(text.clone()),
-        Some(object @ Value::Object(_)) => Some(object.to_string()),
-        _ => None,
+        None | Some(Value::Null) => None,
+        Some(Value::String(text)) => (!text.trim().is_empty()).then(|| text.clone()),
+        // Some servers cannot tell an empty object from an empty list.
+        Some(Value::Array(list)) if list.is_empty() => None,
+        Some(other) => Some(other.to_string()),
     }
+}
+
+/// The kind of an item that waits for something of us which we never give: a call of a
+/// tool that nobody offered, or a question.
+pub(super) fn unwanted_kind(item: &Value) -> Option<&str> {
+    const KINDS: [&str; 6] = [
+        "custom_tool_call",
+        "computer_call",
+        "local_shell_call",
+        "shell_call",
+        "apply_patch_call",
+        "mcp_approval_request",
+    ];
+    real_text(item, "type").filter(|kind| KINDS.contains(kind))
 }
 
 /// A text or refusal of a part of a message, or a text of a part of reasoning.

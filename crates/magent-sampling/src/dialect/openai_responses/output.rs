@@ -11,9 +11,7 @@ use serde_json::Value;
 
 use super::fields::{is_refusal, part_text};
 use super::item::{Item, Kind, Place, Thought};
-
-/// More items than this are no answer, and finding each among them would take for ever.
-const MOST_ITEMS: usize = 2000;
+use crate::dialect::wire::MOST_ITEMS;
 
 /// The items, and what of them was passed on.
 #[derive(Default)]

@@ -579,6 +579,36 @@ fn a_body_that_is_no_whole_answer_is_an_error() {
     }
 }
 
+/// A call of a tool that nobody offered, or a question, would wait for ever.
+#[test]
+fn items_that_wait_for_what_nobody_gives_are_errors() {
+    for kind in ["custom_tool_call", "computer_call", "mcp_approval_request"] {
+        let item = json!({"type": kind, "id": "x", "call_id": "a", "name": "f", "input": "i"});
+        let done = json!({"type": "response.output_item.done", "output_index": 0, "item": item});
+        let all = completed(std::slice::from_ref(&item));
+        for events in [vec![done.to_string(), COMPLETED.to_owned()], vec![all]] {
+            let events: Vec<&str> = events.iter().map(String::as_str).collect();
+            let error = decode(&events).unwrap_err().to_string();
+            assert!(error.contains(kind), "{error}");
+        }
+    }
+}
+
+/// The check refuses arguments that are no object; without them the call would run.
+#[test]
+fn arguments_of_a_wrong_type_are_passed_on_for_the_check() {
+    for (arguments, given) in [
+        (json!([1]), "[1]"),
+        (json!(7), "7"),
+        (json!([]), ""),
+        (json!({"x": 1}), "{\"x\":1}"),
+    ] {
+        let item = json!({"type": "function_call", "id": "x", "call_id": "a", "name": "f",
+            "arguments": arguments});
+        assert_eq!(said(&[&completed(&[item])])[1], call("a", "f", given));
+    }
+}
+
 /// Whatever a server sends in any field, the decoder goes on or says what is wrong.
 #[test]
 fn fields_of_every_wrong_type_break_nothing() {
