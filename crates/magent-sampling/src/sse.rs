@@ -86,12 +86,11 @@ impl SseDecoder {
             let value = value.strip_prefix(' ').unwrap_or(value);
             match field {
                 "event" => value.clone_into(&mut self.name),
-                "data" => {
-                    if self.has_data {
-                        self.data.push('\n');
-                    }
-                    self.data.push_str(value);
-                    self.has_data = true;
+                "data" => self.add_data(value),
+                // No field of the format, but how llama.cpp tells errors.
+                "error" => {
+                    field.clone_into(&mut self.name);
+                    self.add_data(value);
                 }
                 // Comments have an empty field; ids and retry times are of no use here.
                 "" | "id" | "retry" => {}
@@ -106,6 +105,14 @@ impl SseDecoder {
         // The buffer is used again, so that a stream of small lines allocates once.
         self.line = bytes;
         self.line.clear();
+    }
+
+    fn add_data(&mut self, value: &str) {
+        if self.has_data {
+            self.data.push('\n');
+        }
+        self.data.push_str(value);
+        self.has_data = true;
     }
 
     fn dispatch(&mut self, events: &mut Vec<SseEvent>) {

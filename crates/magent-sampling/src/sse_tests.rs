@@ -36,6 +36,8 @@ fn fields_comments_and_line_ends_of_every_kind() {
     let named = decode(&[b"event: error\ndata: {}\n\ndata: x\n\n"]);
     assert_eq!(named[0], ("error".into(), "{}".into()));
     assert_eq!(named[1].0, "");
+    let field = decode(&[b"data: x\n\nerror: {\"a\":1}\n\n"]);
+    assert_eq!(field[1], ("error".into(), "{\"a\":1}".into()));
 }
 
 #[test]

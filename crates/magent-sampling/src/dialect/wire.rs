@@ -32,8 +32,9 @@ pub(super) fn event_json(host: &str, event: &SseEvent) -> Result<Value, Provider
 
 /// The error that an event reports.  Errors come as `{"error": {...}}`, `{"error": "..."}`,
 /// `{"object": "error", ...}`, `{"type": "error", ...}`, and as whatever an event named
-/// `error` holds.  `codes` are the fields that may have the provider's own code.
+/// `error` holds; some servers put them into an array.  `codes` are the fields that may have the provider's own code.
 pub(super) fn reported_error(event: &Value, name: &str, codes: &[&str]) -> Option<ProviderError> {
+    let event = first_of(event);
     let says_error = |key: &str| event.get(key).and_then(Value::as_str) == Some("error");
     let error = match event.get("error") {
         Some(error) if says_something(error) => error,
@@ -44,6 +45,14 @@ pub(super) fn reported_error(event: &Value, name: &str, codes: &[&str]) -> Optio
         message: error_text(error),
         code: error_code(error, codes),
     })
+}
+
+/// The only thing in an array, or the value itself.
+pub(super) fn first_of(value: &Value) -> &Value {
+    match value {
+        Value::Array(values) => values.first().unwrap_or(&Value::Null),
+        value => value,
+    }
 }
 
 /// Some servers send every field they have, empty or not.

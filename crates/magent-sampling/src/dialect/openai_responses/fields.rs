@@ -4,7 +4,7 @@ use magent_types::Usage;
 use serde_json::Value;
 
 use crate::ProviderError;
-use crate::dialect::wire::error_code;
+use crate::dialect::wire::{error_code, first_of};
 
 /// A text that says something: not null, not empty, not the word "null" that some
 /// gateways make of it.
@@ -58,6 +58,7 @@ pub(super) fn is_refusal(part: &Value) -> bool {
 /// Errors come as `{"type": "error", "message": ...}`, as `{"type": "error", "error":
 /// {...}}`, as either without the type, and as whatever an event named `error` holds.
 pub(super) fn reported_error(event: &Value, event_name: &str) -> Option<ProviderError> {
+    let event = first_of(event);
     let kind = real_text(event, "type").unwrap_or_default();
     match event.get("error").filter(|error| !error.is_null()) {
         // Other events may tell of errors that the answer survives.
