@@ -1,4 +1,4 @@
-//! The transport against a real socket.
+//! The transport against a real socket, and the codecs against what providers send.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -6,4 +6,7 @@
     reason = "helpers of tests fail by panicking, as tests do"
 )]
 
+mod corpus;
+mod play;
 mod transport;
+mod wire;
