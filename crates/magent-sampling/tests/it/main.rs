@@ -6,6 +6,7 @@
     reason = "helpers of tests fail by panicking, as tests do"
 )]
 
+mod broken;
 mod corpus;
 mod play;
 mod transport;

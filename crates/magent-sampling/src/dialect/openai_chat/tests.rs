@@ -421,7 +421,10 @@ fn an_error_inside_the_stream_is_an_error() {
         ("bad model".into(), Some("NotFound".into()))
     );
     assert_eq!(message(&[r#"{"error":"plain"}"#]).0, "plain");
-    assert_eq!(message(&[r#"[{"error":{"message":"listed"}}]"#]).0, "listed");
+    assert_eq!(
+        message(&[r#"[{"error":{"message":"listed"}}]"#]).0,
+        "listed"
+    );
     // Some servers send every field they have.
     let empty = r#"{"error":"","choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}"#;
     assert!(decode(&[empty]).is_ok());
