@@ -3,8 +3,8 @@
 #
 #   bench.sh PROGRAM   PROGRAM is magent-bench, built for release
 #
-# One line for each figure: name, value, budget, and ok or OVER.  Clocks differ, so a
-# figure over its budget is no failure; one that could not be taken is.  The module must
+# One line for each figure: name, value, budget, and ok, OVER or UNDER.  Clocks differ, so a
+# figure that misses its budget is no failure; one that could not be taken is.  The module must
 # have been built and installed before; $EMACS names the Emacs to use.
 set -u
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)

@@ -13,7 +13,9 @@
 
 mod calls;
 mod cancelling;
+mod codecs;
 mod files;
+mod first_token;
 mod listing;
 mod report;
 mod saving;
@@ -62,7 +64,7 @@ fn main() -> ExitCode {
 
 type Measure = fn() -> Result<Vec<Figure>, Failure>;
 
-const MEASURES: [(&str, Measure); 9] = [
+const MEASURES: [(&str, Measure); 12] = [
     ("save", saving::one_more_turn),
     ("checkpoints", saving::with_checkpoints),
     ("load", saving::load),
@@ -72,6 +74,9 @@ const MEASURES: [(&str, Measure); 9] = [
     ("search", search::against_ripgrep),
     ("cancel", cancelling::cancel),
     ("redaction", calls::redaction),
+    ("decode", codecs::decode),
+    ("encode", codecs::encode),
+    ("first-token", first_token::first_token),
 ];
 
 /// Takes the named figures, or all; returns whether each could be taken.

@@ -24,6 +24,16 @@ impl Figure {
         }
     }
 
+    /// A number that should be at least its budget.
+    pub(crate) fn at_least(name: impl Into<String>, value: f64, budget: f64, unit: &str) -> Self {
+        Self {
+            name: name.into(),
+            value: quantity(value, unit),
+            budget: format!(">= {}", quantity(budget, unit)),
+            verdict: if value >= budget { "ok" } else { "UNDER" },
+        }
+    }
+
     /// A time that should be at most so many milliseconds.
     pub(crate) fn within(name: impl Into<String>, took: Duration, milliseconds: f64) -> Self {
         Self::at_most(name, millis(took), milliseconds, " ms")
