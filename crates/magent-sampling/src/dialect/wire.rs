@@ -1,9 +1,9 @@
 //! What all protocols over JSON have in common.
 
 use magent_types::{SamplingParams, parse_json};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use crate::{ProviderError, Route, SseEvent};
+use crate::{ProviderError, Route, SseEvent, WireTool};
 
 /// More items than this are no answer, and finding each among them would take for ever.
 pub(super) const MOST_ITEMS: usize = 2000;
@@ -110,6 +110,19 @@ pub(super) fn insert_sampling(body: &mut Map<String, Value>, params: &SamplingPa
             body.insert(key.into(), value.into());
         }
     }
+}
+
+/// Puts the tools into a body as functions, in the words of OpenAI that others have taken
+/// over.
+pub(super) fn insert_functions(body: &mut Map<String, Value>, tools: &[WireTool]) {
+    if tools.is_empty() {
+        return;
+    }
+    let tools: Vec<Value> = tools
+        .iter()
+        .map(|tool| json!({"type": "function", "function": tool.to_json()}))
+        .collect();
+    body.insert("tools".into(), tools.into());
 }
 
 /// Puts the user's own fields into a body; they count more than ours.

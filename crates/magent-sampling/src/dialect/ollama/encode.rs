@@ -4,27 +4,14 @@ use serde_json::{Map, Value, json};
 
 use super::thinking;
 use crate::dialect::speech::{Answer, Speech, Words, call_input, speeches};
-use crate::dialect::wire::{insert_sampling, merge_extra};
+use crate::dialect::wire::{insert_functions, insert_sampling, merge_extra};
 use crate::{Route, SampleRequest};
 
 pub(super) fn body(route: &Route, request: &SampleRequest) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), request.model.as_str().into());
     body.insert("messages".into(), messages(route, request).into());
-    if !request.tools.is_empty() {
-        let tools: Vec<Value> = request
-            .tools
-            .iter()
-            .map(|tool| {
-                json!({"type": "function", "function": {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "parameters": tool.parameters,
-                }})
-            })
-            .collect();
-        body.insert("tools".into(), tools.into());
-    }
+    insert_functions(&mut body, &request.tools);
     // Without it the server streams.
     body.insert("stream".into(), request.stream.into());
     let params = &request.params;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{CALLS, EXTRA_CONTENT, REASONING_CONTENT, REASONING_DETAILS, thinking};
 use crate::dialect::speech::{Answer, Speech, Words, call_input, data_url, speeches};
-use crate::dialect::wire::{insert_extra, insert_sampling};
+use crate::dialect::wire::{insert_extra, insert_functions, insert_sampling};
 use crate::{Route, SampleRequest};
 
 pub(super) fn body(route: &Route, request: &SampleRequest) -> Value {
@@ -17,20 +17,7 @@ pub(super) fn body(route: &Route, request: &SampleRequest) -> Value {
         // Without it most servers tell no usage at all for a stream.
         body.insert("stream_options".into(), json!({"include_usage": true}));
     }
-    if !request.tools.is_empty() {
-        let tools: Vec<Value> = request
-            .tools
-            .iter()
-            .map(|tool| {
-                json!({"type": "function", "function": {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "parameters": tool.parameters,
-                }})
-            })
-            .collect();
-        body.insert("tools".into(), tools.into());
-    }
+    insert_functions(&mut body, &request.tools);
     let params = &request.params;
     insert_sampling(&mut body, params);
     if let Some(most) = params.max_tokens {
