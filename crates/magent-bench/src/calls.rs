@@ -3,12 +3,13 @@
 use std::time::Instant;
 
 use magent_runtime::ApprovalMode;
-use magent_sampling::{ProxyChoice, Redactor, Route, Secret};
+use magent_sampling::{Redactor, Route, Secret};
 use magent_testkit::{CapturedRequest, ChatStream, Reply};
 use magent_types::{Dialect, TurnStatusKind};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::Failure;
+use crate::codecs::route;
 use crate::report::{Figure, median};
 use crate::world::{World, block_on, outcome};
 
@@ -107,11 +108,8 @@ fn continues(before: &CapturedRequest, after: &CapturedRequest) -> bool {
 /// Taking the secrets of a request out of a long text.
 pub(crate) fn redaction() -> Result<Vec<Figure>, Failure> {
     let header = |name: &str, value: &str| (name.to_owned(), Secret::new(value));
+    let url = "https://example.invalid/v1?key=query-secret-0123456789";
     let route = Route {
-        backend: "b".into(),
-        model: "m".into(),
-        dialect: Dialect::OpenAiChat,
-        url: Secret::new("https://example.invalid/v1?key=query-secret-0123456789"),
         headers: vec![
             header(
                 "Authorization",
@@ -119,12 +117,7 @@ pub(crate) fn redaction() -> Result<Vec<Figure>, Failure> {
             ),
             header("x-api-key", "another-secret-0123456789"),
         ],
-        extra: Map::new(),
-        proxy: ProxyChoice::Direct,
-        ca_bundle: None,
-        stream: true,
-        context_window: None,
-        capabilities: Vec::new(),
+        ..route(Dialect::OpenAiChat, url)
     };
     let redactor = Redactor::for_route(&route);
     let mut text = "Some words of an answer, and a key-like sk-word now and then. ".repeat(17_000);

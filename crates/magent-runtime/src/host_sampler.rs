@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use magent_sampling::{
-    ProviderError, Route, SampleLimits, SampleRequest, Sampler, SseEvent, codec_for,
+    ProviderError, Route, SampleLimits, SampleRequest, Sampler, SseEvent, codec_for, pass_on,
 };
 use magent_tools::{HostError, HostPort};
 use magent_types::{ModelEvent, fresh_suffix};
@@ -103,8 +103,10 @@ impl Sampler for HostSampler {
             let data = tokio::select! {
                 biased;
                 () = cancel.cancelled() => return Err(ProviderError::Cancelled),
-                data = next(&mut incoming, limits.inactivity) => data.ok_or_else(|| silent(route, limits))?,
+                data = limits.within(route, incoming.recv()) => data?,
             };
+            // The ticket keeps the sender, so there is always a next one to wait for.
+            let Some(data) = data else { break };
             let mut out = Vec::new();
             let event = SseEvent {
                 name: String::new(),
@@ -113,43 +115,13 @@ impl Sampler for HostSampler {
             let taken = decoder.event(&event, &mut out);
             // An error ends the sample in Emacs as well.
             ticket.ended = taken.is_err() || decoder.is_complete();
-            send(&events, out).await?;
+            pass_on(&events, out).await?;
             taken?;
         }
         let mut out = Vec::new();
         let end = decoder.finish(&mut out);
-        send(&events, out).await?;
+        pass_on(&events, out).await?;
         end
-    }
-}
-
-async fn next(
-    incoming: &mut mpsc::UnboundedReceiver<String>,
-    limit: Option<Duration>,
-) -> Option<String> {
-    match limit {
-        Some(limit) => tokio::time::timeout(limit, incoming.recv()).await.ok()?,
-        None => incoming.recv().await,
-    }
-}
-
-async fn send(
-    events: &mpsc::Sender<ModelEvent>,
-    out: Vec<ModelEvent>,
-) -> Result<(), ProviderError> {
-    for event in out {
-        events
-            .send(event)
-            .await
-            .map_err(|_| ProviderError::Cancelled)?;
-    }
-    Ok(())
-}
-
-fn silent(route: &Route, limits: SampleLimits) -> ProviderError {
-    ProviderError::Silent {
-        host: route.backend.clone(),
-        seconds: limits.inactivity.map_or(0, |limit| limit.as_secs()),
     }
 }
 

@@ -24,6 +24,6 @@ pub use fingerprint::fingerprint;
 pub use redact::Redactor;
 pub use request::{SampleRequest, WireTool};
 pub use route::{ProxyChoice, Route, Secret};
-pub use sampler::{SampleLimits, Sampler};
+pub use sampler::{SampleLimits, Sampler, pass_on};
 pub use sse::{SseDecoder, SseEvent};
 pub use transport::HttpSampler;

@@ -16,6 +16,40 @@ pub struct SampleLimits {
     pub inactivity: Option<Duration>,
 }
 
+impl SampleLimits {
+    /// Waits for something to come over a route, but not longer than it may be silent.
+    pub async fn within<T>(
+        self,
+        route: &Route,
+        work: impl Future<Output = T>,
+    ) -> Result<T, ProviderError> {
+        let Some(limit) = self.inactivity else {
+            return Ok(work.await);
+        };
+        tokio::time::timeout(limit, work)
+            .await
+            .map_err(|_| ProviderError::Silent {
+                host: route.host(),
+                seconds: limit.as_secs(),
+            })
+    }
+}
+
+/// Passes events of an answer on.  Fails when whoever listened has gone, which is how a
+/// turn ends early.
+pub async fn pass_on(
+    events: &mpsc::Sender<ModelEvent>,
+    answer: Vec<ModelEvent>,
+) -> Result<(), ProviderError> {
+    for event in answer {
+        events
+            .send(event)
+            .await
+            .map_err(|_| ProviderError::Cancelled)?;
+    }
+    Ok(())
+}
+
 /// Something that gets answers from models.
 #[async_trait]
 pub trait Sampler: Send + Sync {

@@ -4,6 +4,7 @@ mod anthropic;
 mod framing;
 mod gemini;
 mod gptel;
+mod numbered;
 mod ollama;
 mod openai_chat;
 mod openai_responses;

@@ -36,12 +36,15 @@ impl Words<'_> {
     pub(super) fn told(&self) -> Cow<'_, str> {
         let mut told = Cow::Borrowed(self.text);
         for image in self.images.iter().filter(|image| image.data.is_none()) {
-            let note = format!("[The picture {} cannot be shown here.]", image.name);
-            let text = told.to_mut();
-            join(text, &note);
+            join(told.to_mut(), &hidden(image));
         }
         told
     }
+}
+
+/// What stands for a picture that the model does not get to see.
+pub(super) fn hidden(image: &UserImage) -> String {
+    format!("[The picture {} cannot be shown here.]", image.name)
 }
 
 /// The address that carries a picture itself.
@@ -129,7 +132,7 @@ fn end<'a>(answer: &mut Answer<'a>, speeches: &mut Vec<Speech<'a>>) {
     }
 }
 
-fn join(text: &mut String, more: &str) {
+pub(super) fn join(text: &mut String, more: &str) {
     if !text.is_empty() {
         text.push_str("\n\n");
     }

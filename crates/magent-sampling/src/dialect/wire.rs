@@ -32,7 +32,8 @@ pub(super) fn event_json(host: &str, event: &SseEvent) -> Result<Value, Provider
 
 /// The error that an event reports.  Errors come as `{"error": {...}}`, `{"error": "..."}`,
 /// `{"object": "error", ...}`, `{"type": "error", ...}`, and as whatever an event named
-/// `error` holds; some servers put them into an array.  `codes` are the fields that may have the provider's own code.
+/// `error` holds; some servers put them into an array.  `codes` are the fields that may
+/// have the provider's own code.
 pub(super) fn reported_error(event: &Value, name: &str, codes: &[&str]) -> Option<ProviderError> {
     let event = first_of(event);
     let says_error = |key: &str| event.get(key).and_then(Value::as_str) == Some("error");
@@ -72,6 +73,12 @@ pub(super) fn unexpected(host: &str, problem: impl Into<String>) -> ProviderErro
     }
 }
 
+/// The error of an answer that ends in calls but has none: what the model wanted got lost
+/// on the way, and the rest would pass for an answer.
+pub(super) fn lost_calls(host: &str) -> ProviderError {
+    unexpected(host, "the answer ends in calls but has none")
+}
+
 /// What an error says: its message, or all of it.
 pub(super) fn error_text(error: &Value) -> String {
     match error {
@@ -90,6 +97,26 @@ pub(super) fn error_code(error: &Value, keys: &[&str]) -> Option<String> {
         Value::Number(number) => Some(number.to_string()),
         _ => None,
     })
+}
+
+/// A text that says something: not null, not empty, not the word "null" that some
+/// gateways make of it.
+pub(super) fn real_text(value: Option<&Value>) -> Option<&str> {
+    value
+        .and_then(Value::as_str)
+        .filter(|text| !text.is_empty() && *text != "null")
+}
+
+/// What a piece of a call says of its arguments, as text; some servers give an object.
+/// What is neither is left for the check to refuse.
+pub(super) fn arguments_said(arguments: Option<&Value>) -> String {
+    match arguments {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        // Some servers cannot tell an empty object from an empty list.
+        Some(Value::Array(list)) if list.is_empty() => String::new(),
+        Some(other) => other.to_string(),
+    }
 }
 
 /// The arguments of a call that came whole, as text.  None are an empty object; what is no

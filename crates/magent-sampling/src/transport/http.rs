@@ -1,7 +1,5 @@
 //! One attempt over HTTP.
 
-use std::time::Duration;
-
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -16,7 +14,7 @@ use super::response::{BodyKind, ERROR_BODY_LIMIT, body_kind, http_failure};
 use crate::redact::StreamRedactor;
 use crate::{
     Codec, EventDecoder, ProviderError, Redactor, Route, SampleLimits, SampleRequest, Sampler,
-    codec_for,
+    codec_for, pass_on,
 };
 
 /// The most bytes of an answer.
@@ -51,7 +49,7 @@ impl Sampler for HttpSampler {
             route,
             codec,
             answer: StreamRedactor::new(Redactor::for_route(route)),
-            inactivity: limits.inactivity,
+            limits,
             events,
         };
         let client = self.clients.for_route(route)?;
@@ -69,7 +67,7 @@ struct Attempt<'a> {
     codec: &'a dyn Codec,
     /// What the answer passes through.
     answer: StreamRedactor,
-    inactivity: Option<Duration>,
+    limits: SampleLimits,
     events: mpsc::Sender<ModelEvent>,
 }
 
@@ -135,17 +133,7 @@ impl Attempt<'_> {
     }
 
     async fn within<T>(&self, work: impl Future<Output = T>) -> Result<T, ProviderError> {
-        match self.inactivity {
-            None => Ok(work.await),
-            Some(limit) => {
-                tokio::time::timeout(limit, work)
-                    .await
-                    .map_err(|_| ProviderError::Silent {
-                        host: self.route.host(),
-                        seconds: limit.as_secs(),
-                    })
-            }
-        }
+        self.limits.within(self.route, work).await
     }
 
     async fn events(&mut self, response: reqwest::Response) -> Result<(), ProviderError> {
@@ -216,14 +204,7 @@ impl Attempt<'_> {
     }
 
     async fn send(&self, events: Vec<ModelEvent>) -> Result<(), ProviderError> {
-        for event in events {
-            // Whoever listened has gone, which is how a turn ends early.
-            self.events
-                .send(event)
-                .await
-                .map_err(|_| ProviderError::Cancelled)?;
-        }
-        Ok(())
+        pass_on(&self.events, events).await
     }
 
     async fn body(&mut self, response: reqwest::Response) -> Result<(), ProviderError> {

@@ -3,29 +3,23 @@
 use std::time::{Duration, Instant};
 
 use magent_sampling::{
-    HttpSampler, ProviderError, ProxyChoice, Route, SampleLimits, SampleRequest, Sampler, Secret,
+    HttpSampler, ProviderError, Route, SampleLimits, SampleRequest, Sampler, Secret,
 };
 use magent_testkit::{ChatStream, Reply, ScriptedServer, Step};
 use magent_types::{ConversationEntry, Dialect, ModelEvent, SamplingParams, StopReason};
-use serde_json::{Map, json};
+use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+
+use crate::play;
 
 const KEY: &str = "sk-very-secret-key";
 
 fn route(url: &str) -> Route {
     Route {
         backend: "Mock".into(),
-        model: "m".into(),
-        dialect: Dialect::OpenAiChat,
-        url: Secret::new(url),
         headers: vec![("Authorization".into(), Secret::new(format!("Bearer {KEY}")))],
-        extra: Map::new(),
-        proxy: ProxyChoice::Direct,
-        ca_bundle: None,
-        stream: true,
-        context_window: None,
-        capabilities: Vec::new(),
+        ..play::route(Dialect::OpenAiChat, "m", url)
     }
 }
 

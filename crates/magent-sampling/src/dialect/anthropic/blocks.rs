@@ -3,49 +3,35 @@
 use magent_types::{ModelCall, ModelEvent};
 use serde_json::{Map, Value, json};
 
+use crate::dialect::numbered::Numbered;
 use crate::dialect::speech::arguments_object;
-use crate::dialect::wire::{MOST_ITEMS, arguments_text};
+use crate::dialect::wire::arguments_text;
 
-/// The blocks in the order in which they began.
+/// The blocks so far.
 #[derive(Default)]
 pub(super) struct Blocks {
-    blocks: Vec<Place>,
-}
-
-struct Place {
-    /// The index that the server gave the block.
-    index: Option<u64>,
-    /// Where it stands among the blocks: at its index, else after the one before it.
-    order: u64,
-    block: Block,
+    blocks: Numbered<Block>,
 }
 
 impl Blocks {
     /// Whether there are more blocks than any answer has.
     pub(super) fn are_too_many(&self) -> bool {
-        self.blocks.len() > MOST_ITEMS
+        self.blocks.are_too_many()
     }
 
-    /// A block begins.  Some gateways give every block the same index.
+    /// A block begins.
     pub(super) fn add(&mut self, index: Option<u64>, block: Block) {
-        let last = self.blocks.iter().map(|place| place.order).max();
-        let order = index.or(last).unwrap_or(0);
-        self.blocks.push(Place {
-            index,
-            order,
-            block,
-        });
+        self.blocks.add(index, block);
     }
 
     /// Takes a piece of the newest block at an index, or of the last one.  Some gateways
     /// leave out how a block begins; then its pieces tell what it is.
     pub(super) fn delta(&mut self, index: Option<u64>, delta: &Value, out: &mut Vec<ModelEvent>) {
-        let at = match index {
-            Some(_) => self.blocks.iter().rposition(|place| place.index == index),
-            None => self.blocks.len().checked_sub(1),
-        };
-        if let Some(place) = at.and_then(|at| self.blocks.get_mut(at)) {
-            place.block.delta(delta, out);
+        let at = self
+            .blocks
+            .newest(|known, _| index.is_none() || known == index);
+        if let Some(block) = at.and_then(|at| self.blocks.get_mut(at)) {
+            block.delta(delta, out);
         } else if let Some(kind) = kind_of(delta) {
             let mut block = Block::start(&json!({"type": kind}), out);
             block.delta(delta, out);
@@ -57,12 +43,10 @@ impl Blocks {
     /// off, a call at its end that had not come to its input is none: without it it would
     /// mean something else.
     pub(super) fn finish(&mut self, cut: bool) -> (Vec<ModelCall>, Option<Value>) {
-        let mut blocks = std::mem::take(&mut self.blocks);
-        blocks.sort_by_key(|place| place.order);
-        blocks.pop_if(|last| cut && last.block.is_bare_call());
-        let blocks = || blocks.iter().map(|place| &place.block);
-        let native: Vec<Value> = blocks().filter_map(Block::native).collect();
-        let calls = blocks().filter_map(Block::call).collect();
+        let mut blocks = self.blocks.take();
+        blocks.pop_if(|last| cut && last.is_bare_call());
+        let native: Vec<Value> = blocks.iter().filter_map(Block::native).collect();
+        let calls = blocks.iter().filter_map(Block::call).collect();
         (calls, (!native.is_empty()).then(|| native.into()))
     }
 }

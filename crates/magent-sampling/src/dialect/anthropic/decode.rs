@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::blocks::{Block, Blocks};
 use crate::dialect::Decoder;
-use crate::dialect::wire::{event_json, reported_error, unexpected};
+use crate::dialect::wire::{event_json, lost_calls, reported_error, unexpected};
 use crate::{ProviderError, SseEvent};
 
 /// Where the provider's own code of an error stands.
@@ -105,13 +105,7 @@ impl MessagesDecoder {
             Some(reason) if is_limit(reason) => StopReason::MaxTokens,
             Some("refusal") => StopReason::Refusal,
             None | Some("end_turn" | "stop_sequence") => StopReason::EndTurn,
-            // What the model wanted got lost on the way; the rest would pass for an answer.
-            Some("tool_use") => {
-                return Err(unexpected(
-                    &self.host,
-                    "the answer ends in calls but has none",
-                ));
-            }
+            Some("tool_use") => return Err(lost_calls(&self.host)),
             Some(other) => StopReason::Other(other.to_owned()),
         })
     }

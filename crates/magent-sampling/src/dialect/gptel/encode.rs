@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::dialect::speech::{Answer, Speech, call_input, speeches};
+use crate::dialect::speech::{Answer, Speech, call_input, hidden, join, speeches};
 use crate::{Route, SampleRequest, WireTool};
 
 pub(super) fn request(route: &Route, request: &SampleRequest) -> Value {
@@ -46,8 +46,7 @@ fn speech(speech: &Speech<'_>) -> Value {
             let mut text = words.told().into_owned();
             // gptel takes pictures out of files that a buffer links to only.
             for (image, _) in words.pictures() {
-                let note = format!("\n\n[The picture {} cannot be shown here.]", image.name);
-                text.push_str(&note);
+                join(&mut text, &hidden(image));
             }
             json!({"role": "user", "text": text})
         }

@@ -4,21 +4,18 @@ use magent_types::{ModelCall, parse_json};
 use serde_json::Value;
 
 use super::EXTRA_CONTENT;
-use crate::dialect::wire::MOST_ITEMS;
+use crate::dialect::numbered::Numbered;
+use crate::dialect::wire::{arguments_said, real_text};
 
-/// The calls, in the order in which they began.
+/// The calls so far.
 #[derive(Default)]
 pub(super) struct Calls {
-    calls: Vec<Call>,
+    calls: Numbered<Call>,
     /// The one that the last piece belonged to.
     last: Option<usize>,
 }
 
 struct Call {
-    /// The index that the server gave it.
-    index: Option<u64>,
-    /// Where it stands among the calls: at its index, else after the one before it.
-    order: u64,
     call: ModelCall,
     /// What the provider adds to the call and wants back.
     extra: Option<Value>,
@@ -39,14 +36,7 @@ impl<'a> Piece<'a> {
             index: piece.get("index").and_then(Value::as_u64),
             id: real_text(piece.get("id")),
             name: real_text(function.get("name")),
-            arguments: match function.get("arguments") {
-                None | Some(Value::Null) => String::new(),
-                Some(Value::String(text)) => text.clone(),
-                // Some servers cannot tell an empty object from an empty list.
-                Some(Value::Array(list)) if list.is_empty() => String::new(),
-                // An object; anything else is left for the check to refuse.
-                Some(other) => other.to_string(),
-            },
+            arguments: arguments_said(function.get("arguments")),
         }
     }
 }
@@ -81,7 +71,7 @@ impl Call {
 impl Calls {
     /// Whether there are more calls than any answer has.
     pub(super) fn are_too_many(&self) -> bool {
-        self.calls.len() > MOST_ITEMS
+        self.calls.are_too_many()
     }
 
     /// Takes a piece of a call.  Ids and names count once.
@@ -111,39 +101,34 @@ impl Calls {
     }
 
     fn add(&mut self, index: Option<u64>) -> usize {
-        let last = self.calls.iter().map(|call| call.order).max();
-        self.calls.push(Call {
-            index,
-            order: index.or(last).unwrap_or(0),
-            call: ModelCall {
-                id: String::new(),
-                name: String::new(),
-                arguments: String::new(),
-            },
-            extra: None,
-        });
-        self.calls.len() - 1
+        let call = ModelCall {
+            id: String::new(),
+            name: String::new(),
+            arguments: String::new(),
+        };
+        self.calls.add(index, Call { call, extra: None })
     }
 
     /// Which call a piece belongs to: the one at its index.  Some servers give every call
     /// the index 0, with an id of its own or with none.  Others leave the index out and
     /// send whole calls; there a new id, or a name without an id, begins a new call.
     fn find(&self, piece: &Piece<'_>) -> Option<usize> {
-        let newest = |test: &dyn Fn(&Call) -> bool| self.calls.iter().rposition(test);
         let has_id = |call: &Call| piece.id == Some(call.call.id.as_str());
         if piece.index.is_none() {
             return match (piece.id, piece.name) {
-                (Some(_), _) => newest(&has_id),
+                (Some(_), _) => self.calls.newest(|_, call| has_id(call)),
                 (None, Some(_)) => None,
                 (None, None) => self.last,
             };
         }
-        let at = newest(&|call| call.index == piece.index)?;
+        let at = self.calls.newest(|index, _| index == piece.index)?;
         let known = self.calls.get(at)?;
         if piece.id.is_some() && !known.call.id.is_empty() && !has_id(known) {
             // Some servers give each piece an id of its own, but a name only to the first.
-            return newest(&|call| call.index == piece.index && has_id(call))
-                .or_else(|| newest(&has_id))
+            return self
+                .calls
+                .newest(|index, call| index == piece.index && has_id(call))
+                .or_else(|| self.calls.newest(|_, call| has_id(call)))
                 .or_else(|| piece.name.is_none().then_some(at));
         }
         let goes_on = known.is_repeated_by(piece) || !known.is_followed_by(piece);
@@ -154,8 +139,7 @@ impl Calls {
     /// In an answer that was `cut` off, a last call that had not come to its arguments is
     /// none: without them it would mean something else.
     pub(super) fn finish(&mut self, cut: bool) -> (Vec<ModelCall>, Option<Value>) {
-        let mut calls = std::mem::take(&mut self.calls);
-        calls.sort_by_key(|call| call.order);
+        let mut calls = self.calls.take();
         // A piece that never got a name is no call, unless it says something.
         calls.retain(|call| !call.call.name.is_empty() || !call.call.arguments.trim().is_empty());
         calls.pop_if(|last| cut && last.call.arguments.trim().is_empty());
@@ -167,12 +151,4 @@ impl Calls {
         let calls = calls.into_iter().map(|call| call.call).collect();
         (calls, has_extras.then(|| extras.into()))
     }
-}
-
-/// A text that says something: not null, not empty, not the word "null" that some
-/// gateways make of it.
-fn real_text(value: Option<&Value>) -> Option<&str> {
-    value
-        .and_then(Value::as_str)
-        .filter(|text| !text.is_empty() && *text != "null")
 }

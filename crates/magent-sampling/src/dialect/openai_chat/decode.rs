@@ -12,7 +12,7 @@ use super::content::{check_media, say, usage_of};
 use super::encode::wants_reasoning;
 use super::native::Native;
 use crate::dialect::Decoder;
-use crate::dialect::wire::{event_json, reported_error, unexpected};
+use crate::dialect::wire::{event_json, lost_calls, reported_error, unexpected};
 use crate::{ProviderError, Route, SseEvent};
 
 /// Where the provider's own code of an error stands.
@@ -118,13 +118,7 @@ impl ChatDecoder {
         }
         Ok(match self.finish.as_deref() {
             None | Some("stop" | "end_turn" | "eos" | "STOP") => StopReason::EndTurn,
-            // What the model wanted got lost on the way; the rest would pass for an answer.
-            Some("tool_calls" | "function_call") => {
-                return Err(unexpected(
-                    &self.host,
-                    "the answer ends in calls but has none",
-                ));
-            }
+            Some("tool_calls" | "function_call") => return Err(lost_calls(&self.host)),
             Some(reason) if is_length(reason) => StopReason::MaxTokens,
             Some(reason) if is_refusal(reason) => StopReason::Refusal,
             Some(other) => StopReason::Other(other.to_owned()),

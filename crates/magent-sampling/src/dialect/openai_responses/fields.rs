@@ -4,27 +4,16 @@ use magent_types::Usage;
 use serde_json::Value;
 
 use crate::ProviderError;
-use crate::dialect::wire::{error_code, first_of};
+use crate::dialect::wire::{self, arguments_said, error_code, first_of};
 
-/// A text that says something: not null, not empty, not the word "null" that some
-/// gateways make of it.
+/// The text of a field, if it says something.
 pub(super) fn real_text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
-    value
-        .get(key)
-        .and_then(Value::as_str)
-        .filter(|text| !text.is_empty() && *text != "null")
+    wire::real_text(value.get(key))
 }
 
-/// Arguments that say something, as text; some servers give them as an object.  What is
-/// neither is left for the check to refuse.
+/// Arguments that say something, as text.
 pub(super) fn arguments_of(value: &Value) -> Option<String> {
-    match value.get("arguments") {
-        None | Some(Value::Null) => None,
-        Some(Value::String(text)) => (!text.trim().is_empty()).then(|| text.clone()),
-        // Some servers cannot tell an empty object from an empty list.
-        Some(Value::Array(list)) if list.is_empty() => None,
-        Some(other) => Some(other.to_string()),
-    }
+    Some(arguments_said(value.get("arguments"))).filter(|text| !text.trim().is_empty())
 }
 
 /// The kind of an item that waits for something of us which we never give: a call of a
