@@ -121,8 +121,7 @@ impl RuntimeError {
 /// The names there are; of many only the first, for this is one line.
 fn there_are(known: &[String]) -> String {
     const SHOWN: usize = 8;
-    let names = known.iter().take(SHOWN).cloned().collect::<Vec<_>>();
-    let names = names.join(", ");
+    let names = known.get(..SHOWN).unwrap_or(known).join(", ");
     match known.len() {
         0 => "There are none.".to_owned(),
         count if count > SHOWN => format!("There are {names} and {} more.", count - SHOWN),

@@ -17,7 +17,7 @@ use crate::error::runtime_error;
 use crate::from_acp::scope_of;
 use crate::methods::{read, write};
 use crate::outgoing::{Outgoing, session_update};
-use crate::to_acp::options::{config_options_from, modes};
+use crate::to_acp::options::{config_options, modes};
 use crate::to_acp::replay::replay_updates;
 use crate::to_acp::updates::notice;
 
@@ -105,7 +105,7 @@ fn options_from(
     // Without models the session can still be opened.
     let none = ModelCatalog::default();
     let catalog = models.as_ref().unwrap_or(&none);
-    let options = config_options_from(&connection.runtime, catalog, &info.options);
+    let options = config_options(&connection.runtime, catalog, &info.options);
     connection.note_options(&info.id, &options);
     options
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::connection::Connection;
 use crate::error::{bad_params, runtime_error};
 use crate::methods::{read, write};
-use crate::to_acp::options::{AUTO, config_options, config_options_from, model_of_id};
+use crate::to_acp::options::{AUTO, config_options, model_of_id};
 
 pub(crate) async fn session_set_mode(
     connection: &Arc<Connection>,
@@ -26,19 +26,25 @@ pub(crate) async fn session_set_mode(
         .map_err(|error| runtime_error(&error))?;
     // Clients show modes or options; those that show options hear of it as one.
     let options = current_options(connection, &id).await?;
-    let update = SessionUpdate::ConfigOptionUpdate(ConfigOptionUpdate::new(options));
-    connection.sender.update(id.as_str(), update);
+    send_options(connection, &id, options);
     write(&SetSessionModeResponse::new())
 }
 
-/// The options for the client, which knows them then.
+fn send_options(connection: &Connection, id: &SessionId, options: Vec<SessionConfigOption>) {
+    let update = SessionUpdate::ConfigOptionUpdate(ConfigOptionUpdate::new(options));
+    connection.sender.update(id.as_str(), update);
+}
+
+/// The options for the client, which knows them then.  A registry that does not answer
+/// leaves the model as the only choice it is.
 async fn current_options(
     connection: &Connection,
     id: &SessionId,
 ) -> Result<Vec<SessionConfigOption>, Error> {
     let runtime = &connection.runtime;
     let options = runtime.options(id).map_err(|error| runtime_error(&error))?;
-    let options = config_options(runtime, &options).await;
+    let catalog = runtime.models().await.unwrap_or_default();
+    let options = config_options(runtime, &catalog, &options);
     connection.note_options(id, &options);
     Ok(options)
 }
@@ -52,10 +58,9 @@ pub(crate) fn refresh_options(connection: &Arc<Connection>, id: &SessionId) {
         let (Ok(catalog), Ok(options)) = (runtime.models().await, runtime.options(&id)) else {
             return;
         };
-        let options = config_options_from(runtime, &catalog, &options);
+        let options = config_options(runtime, &catalog, &options);
         if connection.note_options(&id, &options) {
-            let update = SessionUpdate::ConfigOptionUpdate(ConfigOptionUpdate::new(options));
-            connection.sender.update(id.as_str(), update);
+            send_options(&connection, &id, options);
         }
     });
 }

@@ -23,18 +23,8 @@ pub(crate) fn modes(runtime: &Runtime, options: &SessionOptions) -> SessionModeS
     SessionModeState::new(options.agent.clone(), modes)
 }
 
-/// All options with their current values.  A registry that does not answer leaves the
-/// model as the only choice it is; the session can still be opened.
-pub(crate) async fn config_options(
-    runtime: &Runtime,
-    options: &SessionOptions,
-) -> Vec<SessionConfigOption> {
-    let catalog = runtime.models().await.unwrap_or_default();
-    config_options_from(runtime, &catalog, options)
-}
-
 /// All options with their current values and the models of `catalog`.
-pub(crate) fn config_options_from(
+pub(crate) fn config_options(
     runtime: &Runtime,
     catalog: &ModelCatalog,
     options: &SessionOptions,

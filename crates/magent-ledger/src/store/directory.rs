@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -43,15 +42,9 @@ impl SessionDirectory {
     /// Lists the saved sessions of every project and of none, newest first.
     pub fn list_all(&self) -> Result<Vec<SessionSummary>, LedgerError> {
         let mut sessions = list::list(&self.scope_directory(&Scope::Global), &self.headers)?;
-        let projects = self.root.join("projects");
-        match fs::read_dir(&projects) {
-            Ok(entries) => {
-                for entry in entries.flatten().filter(|entry| entry.path().is_dir()) {
-                    sessions.extend(list::list(&entry.path(), &self.headers)?);
-                }
-            }
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(LedgerError::io(projects, error)),
+        let projects = list::entries_of(&self.root.join("projects"))?;
+        for folder in projects.iter().filter(|folder| folder.is_dir()) {
+            sessions.extend(list::list(folder, &self.headers)?);
         }
         list::sort(&mut sessions);
         Ok(sessions)

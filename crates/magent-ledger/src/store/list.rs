@@ -41,17 +41,11 @@ pub(super) fn list(
     directory: &Path,
     cache: &Mutex<HashMap<PathBuf, CachedHeader>>,
 ) -> Result<Vec<SessionSummary>, LedgerError> {
-    let entries = match fs::read_dir(directory) {
-        Ok(entries) => entries,
-        // Nothing was saved yet.
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(LedgerError::io(directory, error)),
-    };
+    let entries = entries_of(directory)?;
     let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
     let mut locks = Vec::new();
     let mut sessions: Vec<SessionSummary> = Vec::new();
-    for entry in entries.flatten() {
-        let path = entry.path();
+    for path in entries {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("json") => {
                 sessions.extend(summarize(directory, path, &mut cache));
@@ -65,6 +59,15 @@ pub(super) fn list(
     }
     sort(&mut sessions);
     Ok(sessions)
+}
+
+/// What is in a folder; nothing if it does not exist, since nothing was saved there yet.
+pub(super) fn entries_of(directory: &Path) -> Result<Vec<PathBuf>, LedgerError> {
+    match fs::read_dir(directory) {
+        Ok(entries) => Ok(entries.flatten().map(|entry| entry.path()).collect()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(LedgerError::io(directory, error)),
+    }
 }
 
 /// Newest first.

@@ -96,7 +96,7 @@ fn create<E>(
     let folder = path.parent().unwrap_or(Path::new("/"));
     // The process's umask takes its bits from these.
     let mut temporary = temporary_file(folder, Permissions::from_mode(0o666))?;
-    temporary.write_all(bytes).map_err(without_path)?;
+    temporary.as_file_mut().write_all(bytes)?;
     temporary.as_file().sync_all()?;
     last_check(path).map_err(WriteError::Refused)?;
     temporary
@@ -131,7 +131,7 @@ fn replacement(
     {
         return Ok(None);
     }
-    temporary.write_all(bytes).map_err(without_path)?;
+    temporary.as_file_mut().write_all(bytes)?;
     // A change of the owner takes some mode bits away, so the mode comes after it.
     let mode = previous.metadata.mode() & 0o7777;
     temporary
