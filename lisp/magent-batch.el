@@ -61,15 +61,20 @@ and set options.  MAGENT_ELPA names a directory with packages, such as gptel.
 
 ;;;; Setup
 
+(defun magent-batch--env (name)
+  "Return the value of the environment variable NAME, nil if it is empty."
+  (let ((value (getenv name)))
+    (and value (not (string-empty-p value)) value)))
+
 (defun magent-batch--default-init-file ()
   "Return the name of the init file that is loaded unless another is named."
   (expand-file-name "magent/init.el" (or (getenv "XDG_CONFIG_HOME") "~/.config")))
 
 (defun magent-batch--init-file ()
   "Return the init file, or nil if there is none."
-  (let ((named (getenv "MAGENT_INIT"))
+  (let ((named (magent-batch--env "MAGENT_INIT"))
         (default (magent-batch--default-init-file)))
-    (cond ((and named (not (string-empty-p named)))
+    (cond (named
            (unless (file-readable-p named)
              (magent-batch--fail "MAGENT_INIT names %s, which cannot be read" named))
            (expand-file-name named))
@@ -79,14 +84,14 @@ and set options.  MAGENT_ELPA names a directory with packages, such as gptel.
   "Make installed packages available.
 MAGENT_ELPA names a directory of package directories; without it the user's own
 packages are activated."
-  (let ((directory (getenv "MAGENT_ELPA")))
-    (if (and directory (not (string-empty-p directory)))
-        (if (file-directory-p directory)
-            (dolist (package (directory-files directory t "\\`[^.]"))
-              (when (file-directory-p package)
-                (add-to-list 'load-path package)))
-          (magent-batch--fail "MAGENT_ELPA names %s, which is no directory" directory))
-      (package-activate-all))))
+  (let ((directory (magent-batch--env "MAGENT_ELPA")))
+    (cond ((null directory) (package-activate-all))
+          ((file-directory-p directory)
+           (dolist (package (directory-files directory t "\\`[^.]"))
+             (when (file-directory-p package)
+               (add-to-list 'load-path package))))
+          (t (magent-batch--fail "MAGENT_ELPA names %s, which is no directory"
+                                 directory)))))
 
 (defun magent-batch--setup ()
   "Load packages, the init file and the module."
@@ -130,11 +135,10 @@ Return the value; when it failed, end with status 2."
 
 (defun magent-batch--init-place ()
   "Return words for the init file, whether it exists or not."
-  (let ((named (getenv "MAGENT_INIT")))
-    (if (and named (not (string-empty-p named)))
-        (format "%s, which MAGENT_INIT names" named)
-      (format "%s, or in the file that MAGENT_INIT names"
-              (abbreviate-file-name (magent-batch--default-init-file))))))
+  (if-let* ((named (magent-batch--env "MAGENT_INIT")))
+      (format "%s, which MAGENT_INIT names" named)
+    (format "%s, or in the file that MAGENT_INIT names"
+            (abbreviate-file-name (magent-batch--default-init-file)))))
 
 ;;;; exec
 

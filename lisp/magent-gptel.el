@@ -106,14 +106,21 @@ tokens."
                     (magent-backend-models backend)))
           magent-backend--all))
 
+(defun magent-gptel--gptel-row (backend model)
+  "Return the row of MODEL, a symbol or string, of BACKEND, a name in gptel."
+  (magent-gptel--model-row backend (magent-backend--string model)
+                           ;; gptel counts windows in thousands of tokens.
+                           (and (symbolp model) (symbol-plist model)) 1000))
+
+(defun magent-gptel--stream-p (backend)
+  "Return t if the user lets BACKEND of gptel stream, else nil."
+  (and (gptel-backend-stream backend) (default-value 'gptel-stream) t))
+
 (defun magent-gptel--gptel-rows ()
   "Return rows of the models of gptel's backends."
   (mapcan (lambda (backend)
             (mapcar (lambda (model)
-                      (magent-gptel--model-row
-                       (gptel-backend-name backend) (magent-backend--string model)
-                       ;; gptel counts windows in thousands of tokens.
-                       (and (symbolp model) (symbol-plist model)) 1000))
+                      (magent-gptel--gptel-row (gptel-backend-name backend) model))
                     (gptel-backend-models backend)))
           (magent-gptel--backends)))
 
@@ -235,9 +242,7 @@ Gemini sends a growing array otherwise."
 CONTINUES is non-nil if the request goes on with a turn, after tool calls."
   (let* ((gptel-backend backend)
          (gptel-model model)
-         (gptel-stream (and (gptel-backend-stream backend)
-                            (default-value 'gptel-stream)
-                            t))
+         (gptel-stream (magent-gptel--stream-p backend))
          ;; Some backends take it as a condition of streaming.
          (gptel-use-curl t)
          (info (list :backend backend :model model :stream gptel-stream
@@ -247,8 +252,7 @@ CONTINUES is non-nil if the request goes on with a turn, after tool calls."
          (address (magent-gptel--call (gptel-backend-url backend) info))
          (dialect (magent-gptel--dialect backend address))
          (url (magent-gptel--streaming-url address dialect))
-         (row (magent-gptel--model-row "" (magent-backend--string model)
-                                       (symbol-plist model) 1000)))
+         (row (magent-gptel--gptel-row "" model)))
     `((dialect . ,(symbol-name dialect))
       (url . ,url)
       (headers . ,(magent-gptel--headers
@@ -269,12 +273,9 @@ are both spoken."
 
 (defun magent-gptel--transport-route (backend model)
   "Return the route to MODEL, a symbol, of BACKEND through gptel's own requests."
-  (let ((row (magent-gptel--model-row "" (magent-backend--string model)
-                                      (symbol-plist model) 1000)))
+  (let ((row (magent-gptel--gptel-row "" model)))
     `((dialect . "gptel")
-      (stream . ,(if (and (gptel-backend-stream backend) (default-value 'gptel-stream))
-                     t
-                   :false))
+      (stream . ,(or (magent-gptel--stream-p backend) :false))
       ;; gptel takes pictures out of files that are linked in a buffer only.
       (capabilities . ,(vconcat (seq-remove (lambda (name) (equal name "media"))
                                             (alist-get 'capabilities row))))

@@ -20,7 +20,6 @@
 ;;; Code:
 
 (require 'cl-lib)
-(require 'map)
 (require 'subr-x)
 (require 'magent-backend)
 (require 'magent-core)
@@ -264,10 +263,10 @@ If nobody wants it any more, the request ends."
   (let* ((raw (buffer-local-value 'magent-sampling-gptel--raw (plist-get info :buffer)))
          (signs (magent-sampling-gptel--signs-of (plist-get info :backend)))
          (calls (plist-get info :tool-use))
-         (streamed (plist-get info :stream)))
+         (streamed (plist-get info :stream))
+         (problem (and streamed raw (magent-sampling-gptel--stream-error raw))))
     (cond ((and streamed (null raw)) '("truncated" . "The connection broke"))
-          ((and streamed (magent-sampling-gptel--stream-error raw))
-           (cons "reported" (magent-sampling-gptel--stream-error raw)))
+          (problem (cons "reported" problem))
           ((and streamed signs (not (string-match-p (car signs) raw)))
            '("truncated" . "The stream has no end"))
           ((or (cl-notevery (lambda (call) (stringp (plist-get call :name))) calls)
