@@ -49,11 +49,11 @@ get what the model wrote."
   (princ (concat (apply #'format format args) "\n") #'external-debugging-output))
 
 (defvar magent-terminal--state nil
-  "What was printed last: nil, the symbol text, or the symbol note.")
+  "What was printed last: nil, the id of a message, or the symbol note.")
 
 (defun magent-terminal-note (format &rest args)
   "Tell something about the turn, made of FORMAT and ARGS, on standard error."
-  (when (eq magent-terminal--state 'text)
+  (when (stringp magent-terminal--state)
     (magent-terminal-out "\n"))
   (setq magent-terminal--state 'note)
   (apply #'magent-terminal-err format args))
@@ -68,10 +68,13 @@ get what the model wrote."
   (let-alist event
     (pcase .type
       ("assistant-delta"
-       (setq magent-terminal--state 'text)
+       (unless (member magent-terminal--state (list nil 'note .item-id))
+         (magent-terminal-out "\n\n"))
+       (setq magent-terminal--state .item-id)
        (magent-terminal-out .text))
       ("assistant-complete"
-       (magent-terminal-out "\n")
+       (when (stringp magent-terminal--state)
+         (magent-terminal-out "\n"))
        (setq magent-terminal--state nil))
       ("tool-call-start"
        (magent-terminal-note "* %s" (magent-terminal--visible .title)))

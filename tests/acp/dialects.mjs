@@ -78,14 +78,18 @@ const responses = {
       input.filter(({ type }) => type === "function_call_output").map((item) => item.call_id),
     ),
   answer: (text) =>
-    responses.whole([
-      { id: "msg_1", type: "message", role: "assistant", status: "completed", content: [{ type: "output_text", text, annotations: [] }] },
-    ], { type: "response.output_text.delta", item_id: "msg_1", output_index: 0, content_index: 0, delta: text }),
+    responses.messages([text]),
+  messages: (texts) =>
+    responses.whole(
+      texts.map((text, n) => responses.message(`msg_${n + 1}`, text)),
+      ...texts.map((delta, n) => ({ type: "response.output_text.delta", item_id: `msg_${n + 1}`, output_index: n, content_index: 0, delta })),
+    ),
+  message: (id, text) => ({ id, type: "message", role: "assistant", status: "completed", content: [{ type: "output_text", text, annotations: [] }] }),
   call: (thought, text, name, args) =>
     responses.whole(
       [
         { id: "rs_1", type: "reasoning", summary: [{ type: "summary_text", text: thought }], encrypted_content: responses.opaque },
-        { id: "msg_1", type: "message", role: "assistant", status: "completed", content: [{ type: "output_text", text, annotations: [] }] },
+        responses.message("msg_1", text),
         { id: "fc_1", type: "function_call", status: "completed", call_id: "call_1", name, arguments: JSON.stringify(args) },
       ],
       { type: "response.reasoning_summary_text.delta", item_id: "rs_1", output_index: 0, summary_index: 0, delta: thought },

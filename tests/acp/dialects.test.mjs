@@ -64,6 +64,26 @@ for (const dialect of dialects) {
     assert.ok(JSON.stringify(world.model.requests[4].body).includes(dialect.opaque));
   });
 
+  if (dialect.messages) {
+    about("messages of one answer stay apart, live and loaded", async (world) => {
+      const { agent, id } = await world.startSession();
+      world.model.reply(...dialect.messages(["I look.", "Done."]));
+      await agent.prompt(id, "Look");
+      const messages = (updates) => updates.map(({ messageId, content }) => [messageId, content.text]);
+      const shown = messages(agent.updates({ kind: "agent_message_chunk" }));
+      assert.deepEqual(shown.map(([, text]) => text), ["I look.", "Done."]);
+      assert.equal(new Set(shown.map(([messageId]) => messageId)).size, 2);
+      await agent.finish();
+      const later = await world.start();
+      await later.load(id);
+      assert.deepEqual(messages(later.updates({ kind: "agent_message_chunk" })), shown);
+      await later.finish();
+      // In a terminal too.
+      world.model.reply(...dialect.messages(["I look.", "Done."]));
+      assert.equal((await world.exec(["Look"])).stdout, "I look.\n\nDone.\n");
+    });
+  }
+
   about("a stream that breaks off gives no call and no success", async (world) => {
     const { agent, id } = await world.startSession();
     const steps = dialect.call("Thought", "I look.", "bash", { command: "touch mark" });

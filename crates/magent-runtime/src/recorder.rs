@@ -15,6 +15,9 @@ use crate::turn_context::TurnContext;
 pub(crate) const JOURNAL_AFTER: Duration = Duration::from_millis(250);
 /// ... or this large.
 const JOURNAL_BYTES: usize = 8 * 1024;
+/// The phase of words that tell of progress, ours and OpenAI's.
+const COMMENTARY: &str = "commentary";
+
 /// What a model answered.
 pub(crate) struct Answer {
     /// Its words, all of them.
@@ -30,8 +33,11 @@ pub(crate) struct Recorder<'a> {
     turn: &'a TurnContext,
     /// The block that is being written.
     open: Option<Block>,
-    /// Blocks of text that ended; their phase is known when the answer is whole.
+    /// Blocks of text that ended.  Unless the provider gave them a phase, it is known when
+    /// the answer is whole.
     texts: Vec<Block>,
+    /// How many of the texts belong to messages that ended.
+    ended: usize,
     calls: Vec<ModelCall>,
     /// The answer in its provider's own form.
     native: Option<Value>,
@@ -54,6 +60,7 @@ impl<'a> Recorder<'a> {
             turn,
             open: None,
             texts: Vec::new(),
+            ended: 0,
             calls: Vec::new(),
             native: None,
             origin,
@@ -70,6 +77,7 @@ impl<'a> Recorder<'a> {
                     self.grow(ItemType::Reasoning, &text);
                 }
             }
+            ModelEvent::MessageEnd(phase) => self.end_message(phase.as_deref()),
             ModelEvent::ToolCall(call) => self.calls.push(call),
             ModelEvent::Native(answer) => self.native = Some(answer),
             ModelEvent::Usage(usage) => self.usage = usage,
@@ -148,6 +156,21 @@ impl<'a> Recorder<'a> {
         }
     }
 
+    /// Ends a message of the provider's; its phase is kept as it was given.
+    fn end_message(&mut self, phase: Option<&str>) {
+        if self
+            .open
+            .as_ref()
+            .is_some_and(|open| open.item.kind == ItemType::Message)
+        {
+            self.end_block();
+        }
+        for block in self.texts.iter_mut().skip(self.ended) {
+            block.item.phase = phase.map(str::to_owned);
+        }
+        self.ended = self.texts.len();
+    }
+
     /// Ends the open block: reasoning is complete then, text once its phase is known.
     fn end_block(&mut self) {
         let Some(mut block) = self.open.take() else {
@@ -171,24 +194,23 @@ impl<'a> Recorder<'a> {
         let phase = if self.calls.is_empty() {
             "final"
         } else {
-            "commentary"
+            COMMENTARY
         };
-        let mut texts = Vec::new();
-        for mut block in std::mem::take(&mut self.texts) {
-            block.item.phase = Some(phase.to_owned());
-            let (item, text) = (block.item.id.clone(), block.content.clone());
+        let mut texts = std::mem::take(&mut self.texts);
+        for block in &mut texts {
+            let phase = block.item.phase.get_or_insert_with(|| phase.to_owned());
+            let phase = Some(phase.clone());
             self.turn
                 .record(|ledger, now| ledger.complete_item(block.finished(), now));
             self.turn.emit(EventKind::AssistantComplete {
-                item,
-                text: text.clone(),
-                phase: Some(phase.to_owned()),
+                item: block.item.id.clone(),
+                text: block.content.clone(),
+                phase,
             });
-            texts.push(text);
         }
         self.keep_native();
         Answer {
-            text: texts.join("\n\n"),
+            text: answer_of(&texts),
             calls: std::mem::take(&mut self.calls),
             stop,
         }
@@ -228,6 +250,18 @@ impl<'a> Recorder<'a> {
             });
         }
     }
+}
+
+/// The words that answer: those of progress count only if there are no others.
+fn answer_of(texts: &[Block]) -> String {
+    let is_progress = |block: &&Block| block.item.phase.as_deref() == Some(COMMENTARY);
+    let mut words: Vec<&str> = (texts.iter().filter(|block| !is_progress(block)))
+        .map(|block| block.content.as_str())
+        .collect();
+    if words.iter().all(|words| words.trim().is_empty()) {
+        words = texts.iter().map(|block| block.content.as_str()).collect();
+    }
+    words.join("\n\n")
 }
 
 impl Block {

@@ -100,7 +100,9 @@ impl StreamRedactor {
                 self.redactor.clean_json(&mut answer);
                 out.push(ModelEvent::Native(answer));
             }
-            event @ (ModelEvent::Usage(_) | ModelEvent::Completed(_)) => {
+            event @ (ModelEvent::MessageEnd(_)
+            | ModelEvent::Usage(_)
+            | ModelEvent::Completed(_)) => {
                 self.flush(out);
                 out.push(event);
             }
@@ -181,7 +183,7 @@ mod tests {
             ModelEvent::ReasoningDelta(text) => format!("({text})"),
             ModelEvent::ToolCall(call) => call.arguments,
             ModelEvent::Native(answer) => answer.to_string(),
-            ModelEvent::Usage(_) => String::new(),
+            ModelEvent::MessageEnd(_) | ModelEvent::Usage(_) => String::new(),
             ModelEvent::Completed(_) => ".".to_owned(),
         });
         texts.collect()

@@ -256,6 +256,10 @@ pub enum ModelEvent {
     TextDelta(String),
     /// A piece of reasoning.
     ReasoningDelta(String),
+    /// The words since the last such event are a message of their own, to which the
+    /// provider gave this phase.  A provider that sends one message leaves this out, unless
+    /// it gave the message a phase.
+    MessageEnd(Option<String>),
     /// A whole tool call.
     ToolCall(ModelCall),
     /// The whole answer in its provider's own form, if something of it has no other; see

@@ -28,11 +28,16 @@ impl HostSink for FakeEmacs {
         let answer = match request.op.as_str() {
             "models" => Ok(json!({
                 "models": [{"backend": "Mock", "model": "m", "context-window": self.context_window},
-                           {"backend": "Other", "model": "m"}],
+                           {"backend": "Other", "model": "m"},
+                           {"backend": "Responses", "model": "m"}],
                 "default": {"backend": "Mock", "model": "m"},
             })),
             "route" => Ok(json!({
-                "dialect": "openai-chat",
+                "dialect": if request.args["backend"] == "Responses" {
+                    "openai-responses"
+                } else {
+                    "openai-chat"
+                },
                 "url": self.url,
                 "headers": [["Authorization", "Bearer sk-secret-key"]],
                 "proxy": "direct",

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use magent_runtime::{ApprovalDecision, ApprovalMode, ToolSelection};
+use magent_runtime::{ApprovalDecision, ApprovalMode, ModelChoice, ToolSelection};
 use magent_testkit::{ChatStream, Reply, Step};
 use magent_types::{EventKind, StopReason, TurnStatusKind};
 use serde_json::{Value, json};
@@ -93,6 +93,33 @@ async fn words_tools_and_words_keep_their_order_and_phases() {
     assert_eq!(requests[0].body["tools"], requests[1].body["tools"]);
     let words = &requests[1].messages()[2];
     assert_eq!(words["content"], "I look first.");
+}
+
+#[tokio::test]
+async fn phases_of_the_provider_are_kept_with_each_message() {
+    let stream = include_str!("../../../../tests/fixtures/wire/openai-responses/phases.stream");
+    let reply = Reply::new(200, "text/event-stream").step(Step::Send(stream.into()));
+    let world = World::new([reply]).await;
+    let mut request = world.request("look");
+    request.model = Some(ModelChoice {
+        backend: "Responses".into(),
+        model: "m".into(),
+    });
+    let outcome = outcome(world.runtime.submit(request).await.unwrap()).await;
+    // The answer is what the model says it is, without the words about its progress.
+    assert_eq!(outcome.text, "Done.");
+    let items = world.saved_items();
+    let messages: Vec<_> = (items.iter())
+        .filter(|item| item.role == Some(magent_types::Role::Assistant))
+        .map(|item| (item.phase.as_deref(), item.content.as_deref()))
+        .collect();
+    assert_eq!(
+        messages,
+        [
+            (Some("commentary"), Some("I look.")),
+            (Some("final_answer"), Some("Done.")),
+        ]
+    );
 }
 
 #[tokio::test]

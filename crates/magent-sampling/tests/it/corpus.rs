@@ -128,6 +128,10 @@ pub fn said(events: &[ModelEvent]) -> Vec<Value> {
                 told.push(json!({"call": {"id": id, "name": name, "arguments": arguments}}));
                 continue;
             }
+            ModelEvent::MessageEnd(phase) => {
+                told.push(json!({"message-end": phase}));
+                continue;
+            }
             ModelEvent::Completed(reason) => {
                 told.push(json!({"completed": reason.as_str()}));
                 continue;

@@ -224,6 +224,7 @@ impl Decoder for ResponsesDecoder {
                 host: self.host.clone(),
             });
         };
+        self.output.end(out);
         let (calls, native) = self.output.take(matches!(end, End::Cut(_)));
         let stop = self.stop_reason(end, !calls.is_empty());
         out.extend(calls.into_iter().map(ModelEvent::ToolCall));

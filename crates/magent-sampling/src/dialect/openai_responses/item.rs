@@ -6,6 +6,7 @@ use magent_types::ModelCall;
 use serde_json::{Map, Value, json};
 
 use super::fields::{arguments_of, real_text};
+use crate::dialect::wire;
 
 /// What an item is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -169,6 +170,11 @@ impl Item {
     /// Whether both have an index, and not the same.
     pub(super) fn differs_in_index(&self, place: &Place<'_>) -> bool {
         differ(self.index, place.index)
+    }
+
+    /// The phase that the provider gave the message.
+    pub(super) fn phase(&self) -> Option<String> {
+        wire::real_text(self.given.get("phase")).map(str::to_owned)
     }
 
     /// What the item is, if known.

@@ -17,7 +17,7 @@ use crate::dialect::wire::MOST_ITEMS;
 #[derive(Default)]
 pub(super) struct Output {
     items: Vec<Item>,
-    /// The message whose words were passed on last.
+    /// The message whose words were passed on last, unless its end was passed on too.
     said: Option<usize>,
     /// The reasoning that was passed on last, if no words came after it.
     thought: Option<(usize, Thought)>,
@@ -188,6 +188,9 @@ impl Output {
                 if let Some(rest) = self.unsaid(at, &whole) {
                     self.say(at, part, rest, out);
                 }
+                if self.said == Some(at) {
+                    self.end(out);
+                }
             }
             Some(Kind::Reasoning) if silent => {
                 for (index, part) in (0..).zip(parts_of(item, "summary")) {
@@ -226,11 +229,28 @@ impl Output {
             return;
         };
         item.words.entry(part).or_default().push_str(text);
-        // Messages are apart by an empty line, even with hidden reasoning between them.
-        let apart = self.said.is_some_and(|said| said != at);
+        if self.said.is_some_and(|said| said != at) {
+            self.end_message(out);
+        }
         self.said = Some(at);
         self.thought = None;
-        out.push(ModelEvent::TextDelta(set_apart(apart, text)));
+        out.push(ModelEvent::TextDelta(text.to_owned()));
+    }
+
+    /// The message whose words were passed on last has no more of them.
+    fn end_message(&mut self, out: &mut Vec<ModelEvent>) {
+        if let Some(said) = self.said.take() {
+            let phase = self.items.get(said).and_then(Item::phase);
+            out.push(ModelEvent::MessageEnd(phase));
+        }
+    }
+
+    /// The answer is whole.  Nothing has to tell the end of its last message but its phase.
+    pub(super) fn end(&mut self, out: &mut Vec<ModelEvent>) {
+        let last = self.said.and_then(|said| self.items.get(said));
+        if last.and_then(Item::phase).is_some() {
+            self.end_message(out);
+        }
     }
 
     /// Passes on what of the words of a part that is done never came in pieces.

@@ -139,7 +139,13 @@ fn messages_are_apart_and_parts_of_one_are_not() {
     two_parts["content"] =
         json!([{"type": "output_text", "text": "a"}, {"type": "output_text", "text": "b"}]);
     let all = completed(&[two_parts, message("msg_2", "c")]);
-    let expected = [text("ab\n\nc"), usage(), end(StopReason::EndTurn)];
+    let expected = [
+        text("ab"),
+        ModelEvent::MessageEnd(None),
+        text("c"),
+        usage(),
+        end(StopReason::EndTurn),
+    ];
     assert_eq!(said(&[&all]), expected);
     // The same with pieces that do not tell their part.
     let piece = |index: u64, delta: &str| {
