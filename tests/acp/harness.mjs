@@ -15,20 +15,20 @@ import { KEY, startModelServer } from "./model-server.mjs";
 
 /** An environment variable that tells the processes of a world from all others. */
 const MARK = "MAGENT_ACP_TEST_WORLD";
-/** How long a test may take. */
+/** How many milliseconds a test may take. */
 const TIME_LIMIT = 30_000;
 const KEPT_VARIABLES = ["PATH", "EMACS", "MAGENT_MODULE", "LANG", "TERM"];
 
 /**
  * Defines a test.  `body` gets a new World.  `options.name` names the project's folder,
- * `options.lisp`, or what it returns
- * for the server's URL, is added to the init file.
+ * `options.lisp`, or what it returns for the server's URL, is added to the init file, and
+ * `options.limit` is for tests that take longer than others.
  */
 export function scenario(name, body, options = {}) {
   test(name, async (t) => {
     const world = await World.make(options);
     try {
-      await inTime(body(world));
+      await inTime(body(world), options.limit);
       await inTime(world.finish());
     } catch (error) {
       for (const line of world.report()) t.diagnostic(line);
@@ -41,10 +41,10 @@ export function scenario(name, body, options = {}) {
 
 // The runner's own limit would leave the agent of a hanging test behind, and with it a
 // runner that never ends.
-async function inTime(work) {
+async function inTime(work, limit = TIME_LIMIT) {
   const timer = new AbortController();
-  const late = sleep(TIME_LIMIT, undefined, { signal: timer.signal }).then(() =>
-    assert.fail(`nothing more happened for ${TIME_LIMIT / 1_000} s`),
+  const late = sleep(limit, undefined, { signal: timer.signal }).then(() =>
+    assert.fail(`nothing more happened for ${limit / 1_000} s`),
   );
   try {
     await Promise.race([work, late]);
