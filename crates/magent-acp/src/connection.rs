@@ -261,6 +261,9 @@ impl Connection {
         };
         let option = result.ok().and_then(|result| {
             let outcome = result.get("outcome")?;
+            if outcome.get("outcome")? != "selected" {
+                return None;
+            }
             Some(outcome.get("optionId")?.as_str()?.to_owned())
         });
         // Anything but a clear yes is a no.

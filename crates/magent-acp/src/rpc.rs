@@ -55,8 +55,9 @@ pub(crate) fn parse(line: &str) -> Result<Incoming, Value> {
         )),
         (None, Some(id)) => {
             let result = match (object.remove("result"), object.remove("error")) {
-                (Some(result), _) => Ok(result),
-                (None, Some(error)) => Err(error
+                // Whoever tells an error as well has not simply said yes.
+                (Some(result), None | Some(Value::Null)) => Ok(result),
+                (_, Some(error)) => Err(error
                     .get("message")
                     .and_then(Value::as_str)
                     .unwrap_or("unknown error")
@@ -115,6 +116,13 @@ mod tests {
         );
         assert_eq!(
             parse(r#"{"id":"p1","error":{"code":1,"message":"no"}}"#),
+            Ok(Incoming::Response {
+                id: json!("p1"),
+                result: Err("no".into())
+            })
+        );
+        assert_eq!(
+            parse(r#"{"id":"p1","result":{},"error":{"message":"no"}}"#),
             Ok(Incoming::Response {
                 id: json!("p1"),
                 result: Err("no".into())

@@ -83,7 +83,7 @@ pub enum Source {
     OnceOnly,
     /// The user allowed the tool for the session, but it is asked for every time.
     OnceOnlyIgnoresSession,
-    /// A change outside the project is asked for, unless a pattern names the place.
+    /// A change outside the project is asked for, unless a pattern names the place, from the root on.
     OutsideProject,
 }
 
@@ -248,8 +248,7 @@ fn is_unnamed_change_outside(request: &Request<'_>, rule: &Authorization) -> boo
     let outside = request
         .resource
         .is_some_and(|resource| resource.in_project.is_none());
-    let named = matches!(&rule.source, Source::FileRule(_, hit)
-        if hit.pattern.as_deref().is_some_and(|pattern| pattern.contains('/')));
+    let named = matches!(&rule.source, Source::FileRule(_, hit) if hit.names_place());
     matches!(request.key, "write" | "edit") && outside && !named
 }
 

@@ -95,6 +95,19 @@ fn a_change_outside_the_project_is_asked_for_unless_named() {
         check(&policy(&named), "edit", false, Some("/etc/hosts")).0,
         Decision::Allow
     );
+    for anywhere in ["**/*", "*/**", "**/hosts", "hosts", "**"] {
+        let rules = PermissionRules {
+            rules: vec![(
+                "edit".into(),
+                Rule::ByPattern(vec![(anywhere.into(), Decision::Allow)]),
+            )],
+        };
+        assert_eq!(
+            check(&policy(&rules), "edit", false, Some("/etc/hosts")),
+            (Decision::Ask, "outside-project".into()),
+            "{anywhere}"
+        );
+    }
 }
 
 #[test]

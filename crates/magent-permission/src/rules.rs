@@ -40,6 +40,14 @@ pub struct RuleHit {
     pub pattern: Option<String>,
 }
 
+impl RuleHit {
+    /// Whether the rule's pattern says where in the file system it counts: "all Markdown
+    /// files" speaks of the project the user opened.
+    pub fn names_place(&self) -> bool {
+        (self.pattern.as_deref()).is_some_and(|pattern| pattern.starts_with('/'))
+    }
+}
+
 /// A list of rules, compiled.  The first rule that matches decides, literally in the
 /// order in which the rules were written; `*` is a rule like any other.
 #[derive(Clone, Debug)]
@@ -184,6 +192,9 @@ impl Pattern {
             pattern: text.to_owned(),
             problem,
         };
+        if text.is_empty() {
+            return Err(unusable("it is empty, and matches nothing".to_owned()));
+        }
         let matcher = Regex::new(&expression(text)).map_err(|error| unusable(error.to_string()))?;
         let pattern = Self {
             text: text.to_owned(),

@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
+use crate::approval::ApprovalMode;
 use crate::runtime::Runtime;
 use crate::session::Session;
 use crate::submission::{RequestContext, Submission};
@@ -104,7 +105,11 @@ impl Runtime {
         let config = Arc::clone(&request.config);
         let options = session.read(|state| state.options.clone());
         let agent = self.agent_of(request.agent.as_deref().unwrap_or(&options.agent))?;
-        let tables = rule_tables(&config, &agent)?;
+        let mut tables = rule_tables(&config, &agent)?;
+        // What the rules that answer for the user refuse is refused without a question, too.
+        if let ApprovalMode::Rules(table) = &request.approval {
+            tables.push(Arc::clone(table));
+        }
         let tools = self.select_tools(&request.tools, &config, &tables)?;
         let choice = self
             .choose_model(request.model.clone().or(options.model), &agent)

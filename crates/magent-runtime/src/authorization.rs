@@ -152,10 +152,13 @@ pub(crate) async fn approve(
         ApprovalMode::Rules(table) => {
             let key = ready.tool.spec().permission_key;
             let hit = table.evaluate(key, resource_of(turn, &ready));
-            match (hit.decision, hit.number) {
-                // Rules for an absent user must allow by name; silence is a no.
-                (Decision::Allow, 1..) => ApprovalDecision::AllowOnce,
-                _ => ApprovalDecision::DenyOnce,
+            // Rules for an absent user must allow by name; silence is a no.
+            let is_allowed = hit.decision == Decision::Allow && hit.number > 0;
+            let is_outside = authorization.source == Source::OutsideProject;
+            if is_allowed && (!is_outside || hit.names_place()) {
+                ApprovalDecision::AllowOnce
+            } else {
+                ApprovalDecision::DenyOnce
             }
         }
         ApprovalMode::Ask => ask(turn, &mut ready, policy).await?,

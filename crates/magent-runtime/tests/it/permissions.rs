@@ -156,12 +156,9 @@ async fn without_a_user_the_mode_decides() {
     world.approval = ApprovalMode::Never;
     world.turn("go").await;
     assert!(world.results()[0].contains("nobody is there"));
-    let rules = PermissionRules {
-        rules: vec![("bash".into(), Rule::Always(Decision::Allow))],
-    };
+    let bash = rules(&[("bash", Rule::Always(Decision::Allow))]);
     let mut world = World::new(replies()).await;
-    world.approval =
-        ApprovalMode::Rules(Arc::new(RuleTable::compile("--approve", &rules).unwrap()));
+    world.approval = bash.clone();
     world.turn("go").await;
     assert!(world.results()[0].contains("ran"));
     // Rules that say nothing about a call do not allow it.
@@ -174,12 +171,72 @@ async fn without_a_user_the_mode_decides() {
         Reply::answer("done"),
     ])
     .await;
-    world.approval =
-        ApprovalMode::Rules(Arc::new(RuleTable::compile("--approve", &rules).unwrap()));
+    world.approval = bash;
     world.turn("go").await;
     assert!(world.results()[0].contains("rules of --approve"));
     assert!(!world.project.path("x").exists());
     assert!(!world.names().contains(&"approval-requested"));
+}
+
+#[tokio::test]
+async fn rules_for_an_absent_user_refuse_what_needs_no_approval() {
+    let call = |path: &str| {
+        let arguments = json!({"path": path, "old_text": "a", "new_text": "b",
+            "expected_revision": "0".repeat(64)});
+        Reply::calling("c1", "edit_file", &arguments)
+    };
+    let mut world = World::new([call("x"), Reply::answer("done")]).await;
+    world.approval = rules(&[("edit", Rule::Always(Decision::Deny))]);
+    world.project.write("x", "a");
+    world.turn("go").await;
+    // A tool that is refused whatever it is about is not offered.
+    assert!(
+        world.results()[0].contains("edit_file"),
+        "{:?}",
+        world.results()
+    );
+    assert_eq!(world.project.read("x"), "a");
+    let offered = world.server.requests()[0].body["tools"].to_string();
+    assert!(!offered.contains("\"name\":\"edit_file\"") && offered.contains("read_file"));
+    let pattern = Rule::ByPattern(vec![("y".into(), Decision::Deny)]);
+    let mut world = World::new([call("y"), Reply::answer("done")]).await;
+    world.approval = rules(&[("edit", pattern)]);
+    world.project.write("y", "a");
+    world.turn("go").await;
+    assert!(
+        world.results()[0].contains("denied"),
+        "{:?}",
+        world.results()
+    );
+}
+
+#[tokio::test]
+async fn rules_for_an_absent_user_must_name_what_is_outside_the_project() {
+    let outside = tempfile::tempdir().unwrap();
+    let outside = outside.path().canonicalize().unwrap();
+    let pattern = |text: String| Rule::ByPattern(vec![(text, Decision::Allow)]);
+    for (name, rule, written) in [
+        ("a", Rule::Always(Decision::Allow), false),
+        ("b", pattern("**/*".into()), false),
+        ("c", pattern(format!("{}/*", outside.display())), true),
+    ] {
+        let path = outside.join(name);
+        let arguments = json!({"path": path, "content": "", "expected_revision": "absent"});
+        let call = Reply::calling("c1", "write_file", &arguments);
+        let mut world = World::new([call, Reply::answer("done")]).await;
+        world.approval = rules(&[("write", rule)]);
+        world.turn("go").await;
+        assert_eq!(path.exists(), written, "{name}: {:?}", world.results());
+    }
+}
+
+fn rules(rules: &[(&str, Rule)]) -> ApprovalMode {
+    let rules = PermissionRules {
+        rules: (rules.iter())
+            .map(|(key, rule)| ((*key).to_owned(), rule.clone()))
+            .collect(),
+    };
+    ApprovalMode::Rules(Arc::new(RuleTable::compile("--approve", &rules).unwrap()))
 }
 
 #[tokio::test]
