@@ -64,8 +64,9 @@ neither."
   :type 'natnum)
 
 (defcustom magent-max-history 100
-  "About how many messages of a conversation a model reads; nil is all.
-Only whole turns are left out, and never the newest."
+  "About how many messages of earlier turns a model reads; nil is all.
+Calls of tools count as messages.  Only whole turns are left out, and never the
+newest of them."
   :type '(choice (const :tag "All" nil) natnum))
 
 (defcustom magent-ca-bundle nil

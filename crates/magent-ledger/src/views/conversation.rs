@@ -10,7 +10,8 @@ use crate::record::IMAGES;
 /// How much of the past a model reads.
 #[derive(Clone, Copy, Debug)]
 pub struct HistoryLimit {
-    /// About this many messages; only whole turns are left out, never the newest.
+    /// About this many messages of earlier turns; only whole turns are left out, never the
+    /// newest of them.
     pub max_messages: Option<usize>,
 }
 
@@ -45,6 +46,9 @@ pub fn conversation(
     entries.into_iter().flatten().collect()
 }
 
+/// Drops the oldest turns but the last two: the current one, and what it goes on from.
+/// The current one does not count, so that what it goes on from is the same in all its
+/// requests.
 fn drop_oldest(turns: &mut Vec<Vec<ConversationEntry>>, most: usize) {
     let messages = |turn: &Vec<ConversationEntry>| {
         turn.iter()
@@ -58,9 +62,10 @@ fn drop_oldest(turns: &mut Vec<Vec<ConversationEntry>>, most: usize) {
             })
             .count()
     };
-    let mut total: usize = turns.iter().map(messages).sum();
+    let past = turns.len().saturating_sub(1);
+    let mut total: usize = turns.iter().take(past).map(messages).sum();
     let mut dropped = 0;
-    while total > most && dropped + 1 < turns.len() {
+    while total > most && dropped + 1 < past {
         total -= messages(&turns[dropped]);
         dropped += 1;
     }

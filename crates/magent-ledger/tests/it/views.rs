@@ -91,8 +91,27 @@ fn the_limit_drops_whole_old_turns_and_never_the_newest() {
     let limit = HistoryLimit {
         max_messages: Some(0),
     };
-    assert_eq!(
-        conversation(ledger.thread(), &current, limit),
-        [ConversationEntry::User("now".into())]
-    );
+    let texts = self::texts(&conversation(ledger.thread(), &current, limit));
+    // What the current turn goes on from is never left out.
+    assert_eq!(texts.first().unwrap(), "user: p4");
+    assert_eq!(texts.last().unwrap(), "user: now");
+}
+
+#[test]
+fn a_turn_reads_the_same_past_however_long_it_gets() {
+    let (mut ledger, _) = fresh("s");
+    for number in 0..3 {
+        whole_turn(&mut ledger, &format!("p{number}"), "a", f64::from(number));
+    }
+    let current = running_turn(&mut ledger, "now", 9.0);
+    let limit = HistoryLimit {
+        max_messages: Some(6),
+    };
+    let before = conversation(ledger.thread(), &current, limit);
+    for number in 0..9 {
+        say(&mut ledger, &current, &format!("m{number}"), 10.0);
+    }
+    let after = conversation(ledger.thread(), &current, limit);
+    assert_eq!(texts(&before).first().unwrap(), "user: p1");
+    assert!(after.starts_with(&before));
 }
