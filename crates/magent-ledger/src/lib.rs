@@ -30,7 +30,7 @@ pub use record::NewTurn;
 pub use spill::{SpillError, SpillPage, SpillSettings, SpillStore};
 pub use store::{
     LoadReport, LoadedSession, OpenFrom, SaveOutcome, SessionDirectory, SessionLock,
-    SessionSummary, SessionWriter, StoreWriter, WriterSettings,
+    SessionSummary, SessionWriter, StorageReport, StoreWriter, WriterSettings,
 };
 pub use views::{
     HistoryLimit, SHARED_HEADER_KEYS, TranscriptEntry, conversation, first_words, sample_header,

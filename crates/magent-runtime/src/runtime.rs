@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-use magent_ledger::{ImageStore, SessionDirectory, SpillSettings, SpillStore, StoreWriter};
+use magent_ledger::{
+    ImageStore, SessionDirectory, SpillSettings, SpillStore, StorageReport, StoreWriter,
+};
 use magent_sampling::Sampler;
 use magent_tools::{Catalog, ProcessSetup, builtin_catalog};
 use magent_types::{ApprovalId, EventKind, Scope, SessionId, SubmissionId};
@@ -66,9 +68,9 @@ impl Runtime {
     pub fn start(ports: RuntimePorts) -> Result<Arc<Self>, RuntimeError> {
         let listener: Arc<OnceLock<Weak<Self>>> = Arc::default();
         let slot = Arc::clone(&listener);
-        let writer = StoreWriter::start(move |id, problem| {
+        let writer = StoreWriter::start(move |id, report| {
             if let Some(runtime) = listener.get().and_then(Weak::upgrade) {
-                runtime.report_storage(id, problem);
+                runtime.report_storage(id, report);
             }
         })?;
         let spill = SpillStore::new(&ports.session_directory);
@@ -128,18 +130,25 @@ impl Runtime {
     }
 
     /// Reports a problem with saving to whoever watches the session.
-    fn report_storage(&self, id: &SessionId, problem: Option<&str>) {
-        let text = match problem {
-            Some(problem) => format!(
+    fn report_storage(&self, id: &SessionId, report: StorageReport<'_>) {
+        let Ok(session) = self.session(id) else {
+            return;
+        };
+        let text = match report {
+            StorageReport::Fails(problem) => format!(
                 "The session cannot be saved ({problem}). It is kept in memory and saved as soon \
                  as that works again; do not quit Emacs before."
             ),
-            None => "The session is saved again.".to_owned(),
+            StorageReport::Disturbed => {
+                return session.rewrite(&self.services.directory, &self.services.holder);
+            }
+            StorageReport::Rewritten => "Another program removed or changed the files of the \
+                 session. All of it is written again; a log that was found is kept beside it."
+                .to_owned(),
+            StorageReport::Works => "The session is saved again.".to_owned(),
         };
-        if let Ok(session) = self.session(id) {
-            let kind = EventKind::Notice { item: None, text };
-            session.emit(&self.services.bus, None, None, kind);
-        }
+        let kind = EventKind::Notice { item: None, text };
+        session.emit(&self.services.bus, None, None, kind);
     }
 
     /// Subscribes to the reports of one session, or of all.

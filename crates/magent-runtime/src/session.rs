@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use magent_ledger::{
-    ApprovalOverride, Ledger, LoadReport, OpenFrom, SaveOutcome, SessionDirectory, SessionHeader,
-    SessionLock, SessionWriter, Snapshot, StoreWriter, WriterSettings, first_words,
+    ApprovalOverride, Ledger, LedgerError, LoadReport, OpenFrom, SaveOutcome, SessionDirectory,
+    SessionHeader, SessionLock, SessionWriter, Snapshot, StoreWriter, WriterSettings, first_words,
 };
 use magent_permission::SessionOverrides;
 use magent_types::{
@@ -249,6 +249,27 @@ impl Session {
             && writer.checkpoint_due(settings)
         {
             writer.checkpoint(state.ledger.snapshot(now()));
+        }
+    }
+
+    /// Writes all files again, after another program removed or changed them, and takes
+    /// the lock again, which may be gone with them.  If another Emacs has it by now, the
+    /// files are that one's.
+    pub(crate) fn rewrite(&self, directory: &SessionDirectory, holder: &str) {
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        if let Writing::Open(writer, lock) = &mut state.writing {
+            *lock = None;
+            match directory.lock(&self.scope, &self.id, holder) {
+                Err(error @ LedgerError::Locked { .. }) => {
+                    return writer.cannot_rewrite(error.to_string());
+                }
+                taken => *lock = taken.ok(),
+            }
+        }
+        state.hand_over(false, None);
+        if let Writing::Open(writer, _) = &state.writing {
+            writer.rewrite(state.ledger.snapshot(now()), state.ledger.journal());
         }
     }
 

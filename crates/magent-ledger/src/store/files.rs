@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The files of one session.
@@ -33,21 +33,29 @@ impl SessionFiles {
     }
 }
 
-/// Reads a file.  A FIFO or device in its place, which might never end, is an error.
+/// Reads a file.
 pub(crate) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_NONBLOCK)
-        .open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            "it is no regular file",
-        ));
-    }
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
+    open_regular(OpenOptions::new().read(true), path)?.read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Opens a file.  A FIFO or device in its place, which might never end, is an error.
+pub(crate) fn open_regular(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let file = options.custom_flags(libc::O_NONBLOCK).open(path)?;
+    if !file.metadata()?.is_file() {
+        let problem = "it is no regular file";
+        return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
+    }
+    Ok(file)
+}
+
+/// Whether the path still leads to this file.
+pub(crate) fn is_same_file(file: &File, path: &Path) -> bool {
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(open), Ok(named)) => open.ino() == named.ino() && open.dev() == named.dev(),
+        _ => false,
+    }
 }
 
 /// A digest as part of a file's name.
@@ -86,10 +94,14 @@ pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn write_and_rename(temporary: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // What a crash left there is of no use, and a link must not be followed.
+    match fs::remove_file(temporary) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
     let mut file = private_file()
         .write(true)
-        .create(true)
-        .truncate(true)
+        .create_new(true)
         .open(temporary)?;
     file.write_all(bytes)?;
     file.sync_all()?;

@@ -144,8 +144,18 @@ fn snapshot_before(events: &[Event], scope: &Scope, id: &SessionId) -> Option<Sn
     })
 }
 
-/// Events must follow each other and the snapshot without a gap.
+/// Events must follow each other and the snapshot without a gap, and reach as far as the
+/// snapshot: a log always keeps the last of what a snapshot includes.
 fn check_sequence(snapshot: &Snapshot, events: &[Event], path: &Path) -> Result<(), LedgerError> {
+    let last = events.last().map_or(0, |event| event.seq);
+    if events.is_empty() || last < snapshot.last_event_seq {
+        let problem = match (last, snapshot.last_event_seq) {
+            (0, 0) => "has no event".to_owned(),
+            (0, known) => format!("has no event, but the snapshot includes {known}"),
+            (last, known) => format!("ends with event {last}, but the snapshot includes {known}"),
+        };
+        return Err(ShapeError::new("", problem).in_file(path));
+    }
     let mut expected: Option<u64> = None;
     for (index, event) in events.iter().enumerate() {
         let gap = match expected {

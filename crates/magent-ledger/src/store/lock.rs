@@ -1,11 +1,10 @@
 //! One live holder per session.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::files::{create_private_directory, private_file};
+use super::files::{create_private_directory, is_same_file, open_regular, private_file};
 use crate::LedgerError;
 
 /// The right to write a session, given back when dropped.
@@ -29,13 +28,10 @@ impl SessionLock {
                 .map_err(|error| LedgerError::io(directory, error))?;
         }
         for _ in 0..ATTEMPTS {
-            let mut file = private_file()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(path)
-                .map_err(|error| LedgerError::io(path, error))?;
+            let options = &mut private_file();
+            options.read(true).write(true).create(true).truncate(false);
+            let mut file =
+                open_regular(options, path).map_err(|error| LedgerError::io(path, error))?;
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
@@ -67,7 +63,7 @@ impl SessionLock {
 
     /// Who has the lock now, if somebody has.
     pub(crate) fn holder(path: &Path) -> Option<String> {
-        let file = File::open(path).ok()?;
+        let file = open_regular(OpenOptions::new().read(true), path).ok()?;
         match file.try_lock_shared() {
             Err(TryLockError::WouldBlock) => Some(read_holder(path)),
             Ok(()) | Err(TryLockError::Error(_)) => None,
@@ -77,22 +73,19 @@ impl SessionLock {
 
 impl Drop for SessionLock {
     fn drop(&mut self) {
-        // Removed while still locked, so that whoever opened the old file notices.
-        let _ = fs::remove_file(&self.path);
+        // Removed while still locked, so that whoever opened the old file notices.  If it
+        // was removed before, the file of that name is another's lock.
+        if is_same_file(&self.file, &self.path) {
+            let _ = fs::remove_file(&self.path);
+        }
         let _ = self.file.unlock();
-    }
-}
-
-fn is_same_file(file: &File, path: &Path) -> bool {
-    match (file.metadata(), fs::metadata(path)) {
-        (Ok(open), Ok(named)) => open.ino() == named.ino() && open.dev() == named.dev(),
-        _ => false,
     }
 }
 
 fn read_holder(path: &Path) -> String {
     let mut text = String::new();
-    let read = File::open(path).and_then(|file| file.take(400).read_to_string(&mut text));
+    let read = open_regular(OpenOptions::new().read(true), path)
+        .and_then(|file| file.take(400).read_to_string(&mut text));
     match (read, text.trim()) {
         (Ok(_), holder) if !holder.is_empty() => holder.to_owned(),
         _ => "another process".to_owned(),

@@ -14,4 +14,6 @@ pub(crate) use files::{SessionFiles, create_private_directory, hex, replace_file
 pub use list::SessionSummary;
 pub use load::{LoadReport, LoadedSession};
 pub use lock::SessionLock;
-pub use writer::{OpenFrom, SaveOutcome, SessionWriter, StoreWriter, WriterSettings};
+pub use writer::{
+    OpenFrom, SaveOutcome, SessionWriter, StorageReport, StoreWriter, WriterSettings,
+};

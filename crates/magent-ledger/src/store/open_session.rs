@@ -1,12 +1,16 @@
 //! The files of one session that is open for writing.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::files::{create_private_directory, private_file, replace_file, sync_directory};
+use super::files::{
+    create_private_directory, is_same_file, open_regular, private_file, replace_file,
+    sync_directory,
+};
+use super::write_worker::Done;
 use super::{LoadReport, SessionFiles};
 use crate::codec::encode_snapshot;
 use crate::{SessionHeader, Snapshot};
@@ -44,7 +48,22 @@ pub(super) struct OpenSession {
     header_written: Option<String>,
     /// Why writing fails at present.
     pub(super) failing: Option<String>,
+    /// Whether another program removed or changed the files.  Nothing more is written to
+    /// what is left of them, until all is written again.
+    pub(super) disturbed: bool,
+    /// Who waits for that.
+    pub(super) waiting: Vec<Done>,
     sizes: Arc<Sizes>,
+}
+
+/// Another program removed or changed the files of a session.
+#[derive(Debug, thiserror::Error)]
+#[error("another program removed or changed the files of the session")]
+struct Disturbed;
+
+/// Whether writing failed because of what another program did to the files.
+pub(super) fn is_disturbed(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<Disturbed>())
 }
 
 /// How many events a log keeps, for inspection, when a checkpoint cuts it down.
@@ -70,6 +89,8 @@ impl OpenSession {
             header: header.clone(),
             header_written: None,
             failing: None,
+            disturbed: false,
+            waiting: Vec::new(),
             sizes,
         }
     }
@@ -91,6 +112,9 @@ impl OpenSession {
 
     /// Writes the lines that wait; `durable` forces all that was written to the disk.
     pub(super) fn write_pending(&mut self, durable: bool) -> io::Result<()> {
+        if durable || self.disturbed {
+            self.check()?;
+        }
         if self.pending.is_empty() {
             return match (&self.log, durable) {
                 (Some(log), true) => log.sync_data(),
@@ -101,11 +125,16 @@ impl OpenSession {
         let good_length = self.good_length;
         let log = open_log(&mut self.log, &self.files.log)?;
         if let Err(error) = append_at(log, good_length, &self.pending) {
-            // A part of a line may be there; the next attempt must not follow it.
-            let _ = log.set_len(good_length);
+            if is_disturbed(&error) {
+                self.disturbed = true;
+            } else {
+                // A part of a line may be there; the next attempt must not follow it.
+                let _ = log.set_len(good_length);
+            }
             return Err(error);
         }
-        if durable {
+        // The header must not outlive a power failure that the first lines do not.
+        if durable || fresh {
             log.sync_data()?;
         }
         self.good_length += self.pending.len() as u64;
@@ -123,6 +152,55 @@ impl OpenSession {
             self.write_header()?;
         }
         Ok(())
+    }
+
+    /// Finds out whether the files are still the ones that were written: synchronizing
+    /// tools, restored backups and people replace and remove them.
+    fn check(&mut self) -> io::Result<()> {
+        if self.first.is_some() {
+            return Ok(());
+        }
+        let files = &self.files;
+        let is_whole = match (&self.log, fs::metadata(&files.log)) {
+            (_, Err(error)) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            (_, Err(_)) => false,
+            (Some(log), Ok(_)) if !is_same_file(log, &files.log) => false,
+            (_, Ok(found)) => found.len() >= self.good_length,
+        };
+        self.disturbed |= !is_whole || !files.header.exists() || !files.snapshot.exists();
+        if self.disturbed {
+            return Err(io::Error::other(Disturbed));
+        }
+        Ok(())
+    }
+
+    /// Writes everything again.  A log that is found is another program's and kept.
+    pub(super) fn rewrite(&mut self, snapshot: &Snapshot, lines: &[u8]) -> io::Result<()> {
+        create_private_directory(&self.files.directory)?;
+        set_aside(&self.files.log)?;
+        let text = encode_snapshot(snapshot).to_string();
+        replace_file(&self.files.snapshot, text.as_bytes())?;
+        replace_file(&self.files.log, lines)?;
+        self.log = None;
+        self.header_written = None;
+        self.write_header()?;
+        self.first = None;
+        self.pending.clear();
+        self.pending_events = 0;
+        self.disturbed = false;
+        self.kept(lines, text.len());
+        Ok(())
+    }
+
+    /// Notes how large the log and the snapshot are now.
+    fn kept(&mut self, log: &[u8], snapshot_length: usize) {
+        self.good_length = log.len() as u64;
+        let events = log.iter().filter(|byte| **byte == b'\n').count() as u64;
+        let sizes = &self.sizes;
+        sizes.log_events.store(events, Ordering::Relaxed);
+        sizes.log_bytes.store(self.good_length, Ordering::Relaxed);
+        let length = snapshot_length as u64;
+        sizes.snapshot_bytes.store(length, Ordering::Relaxed);
     }
 
     /// Makes the folder and first snapshot of a session that was never saved.
@@ -167,31 +245,20 @@ impl OpenSession {
         }
         let text = encode_snapshot(snapshot).to_string();
         replace_file(&self.files.snapshot, text.as_bytes())?;
-        let log = std::fs::read(&self.files.log)?;
+        let log = fs::read(&self.files.log)?;
         let tail = last_lines(&log, KEPT_EVENTS);
         replace_file(&self.files.log, tail)?;
         self.log = None;
-        self.good_length = tail.len() as u64;
-        let kept = tail.iter().filter(|byte| **byte == b'\n').count() as u64;
-        self.sizes.log_events.store(kept, Ordering::Relaxed);
-        self.sizes
-            .log_bytes
-            .store(self.good_length, Ordering::Relaxed);
-        self.sizes
-            .snapshot_bytes
-            .store(text.len() as u64, Ordering::Relaxed);
+        self.kept(tail, text.len());
         Ok(())
     }
 }
 
 fn open_log<'file>(log: &'file mut Option<File>, path: &Path) -> io::Result<&'file mut File> {
     if log.is_none() {
-        let file = private_file()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)?;
+        let options = &mut private_file();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = open_regular(options, path)?;
         if let Some(directory) = path.parent() {
             sync_directory(directory)?;
         }
@@ -201,10 +268,30 @@ fn open_log<'file>(log: &'file mut Option<File>, path: &Path) -> io::Result<&'fi
         .ok_or_else(|| io::Error::other("the log is not open"))
 }
 
+/// Gives a file that is to be replaced another name, unless there is nothing in it.
+fn set_aside(path: &Path) -> io::Result<()> {
+    if !fs::metadata(path).is_ok_and(|found| found.len() > 0) {
+        return Ok(());
+    }
+    let mut number = 1;
+    loop {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".found-{number}"));
+        if !fs::exists(&name)? {
+            return fs::rename(path, name);
+        }
+        number += 1;
+    }
+}
+
 /// Writes at the end of the last whole line, over what a crash may have left there.
 fn append_at(log: &mut File, position: u64, bytes: &[u8]) -> io::Result<()> {
     use std::io::{Seek, SeekFrom};
-    if log.metadata()?.len() != position {
+    let length = log.metadata()?.len();
+    if length < position {
+        return Err(io::Error::other(Disturbed));
+    }
+    if length > position {
         log.set_len(position)?;
     }
     log.seek(SeekFrom::Start(position))?;

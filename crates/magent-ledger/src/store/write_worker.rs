@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use magent_types::SessionId;
 
-use super::open_session::OpenSession;
-use super::writer::SaveOutcome;
+use super::open_session::{OpenSession, is_disturbed};
+use super::writer::{SaveOutcome, StorageReport};
 use crate::{SessionHeader, Snapshot};
 
 /// Hears what became of a request, on the thread.
 pub(super) type Done = Box<dyn FnOnce(SaveOutcome) + Send>;
-/// Hears that writing a session begins to fail, and why, or works again.
-pub(super) type ProblemReport = Box<dyn Fn(&SessionId, Option<&str>) + Send>;
+/// Hears how writing a session goes, when that changes.
+pub(super) type ProblemReport = Box<dyn Fn(&SessionId, StorageReport<'_>) + Send>;
 
 /// What the thread is asked to do.
 pub(super) enum Job {
@@ -30,6 +30,8 @@ pub(super) enum Job {
     },
     Header(SessionId, Box<SessionHeader>),
     Checkpoint(SessionId, Box<Snapshot>),
+    Rewrite(SessionId, Box<Snapshot>, Vec<u8>),
+    CannotRewrite(SessionId, String),
     Close(SessionId, Done),
     Stop,
     Open(SessionId, Box<OpenSession>),
@@ -110,9 +112,23 @@ impl Worker {
                     session.append(&lines, events);
                     session.write_pending(durable)
                 });
-                if let Some(done) = done {
-                    done(outcome);
+                match (done, self.sessions.get_mut(&id)) {
+                    // It is not settled before all is written again.
+                    (Some(done), Some(session)) if session.disturbed => session.waiting.push(done),
+                    (Some(done), _) => done(outcome),
+                    (None, _) => {}
                 }
+            }
+            Job::Rewrite(id, snapshot, lines) => {
+                let outcome = self.settle(&id, |session| session.rewrite(&snapshot, &lines));
+                if outcome == SaveOutcome::Saved {
+                    (self.report)(&id, StorageReport::Rewritten);
+                }
+                self.tell_waiting(&id, &outcome);
+            }
+            Job::CannotRewrite(id, problem) => {
+                let outcome = self.settle(&id, |_| Err(io::Error::other(problem)));
+                self.tell_waiting(&id, &outcome);
             }
             Job::Header(id, header) => {
                 self.settle(&id, |session| session.replace_header(*header));
@@ -122,10 +138,19 @@ impl Worker {
             }
             Job::Close(id, done) => {
                 let outcome = self.settle(&id, |session| session.write_pending(true));
+                self.tell_waiting(&id, &outcome);
                 self.sessions.remove(&id);
                 done(outcome);
             }
             Job::Stop => {}
+        }
+    }
+
+    fn tell_waiting(&mut self, id: &SessionId, outcome: &SaveOutcome) {
+        if let Some(session) = self.sessions.get_mut(id) {
+            for done in session.waiting.drain(..) {
+                done(outcome.clone());
+            }
         }
     }
 
@@ -142,14 +167,16 @@ impl Worker {
             Ok(()) => {
                 // A header that needs no writing yet proves nothing.
                 if !session.has_pending() && session.failing.take().is_some() {
-                    (self.report)(id, None);
+                    (self.report)(id, StorageReport::Works);
                 }
                 SaveOutcome::Saved
             }
             Err(error) => {
                 let problem = format!("{}: {error}", session.directory().display());
-                if session.failing.as_deref() != Some(problem.as_str()) {
-                    (self.report)(id, Some(&problem));
+                if is_disturbed(&error) {
+                    (self.report)(id, StorageReport::Disturbed);
+                } else if session.failing.as_deref() != Some(problem.as_str()) {
+                    (self.report)(id, StorageReport::Fails(&problem));
                     session.failing = Some(problem.clone());
                 }
                 SaveOutcome::Pending(problem)

@@ -41,6 +41,20 @@ pub enum SaveOutcome {
     Pending(String),
 }
 
+/// How writing a session goes, when that changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StorageReport<'a> {
+    /// It fails, for this reason.
+    Fails(&'a str),
+    /// Another program removed or changed the files; nothing is written before
+    /// [`SessionWriter::rewrite`].
+    Disturbed,
+    /// All files were written again.
+    Rewritten,
+    /// It works again.
+    Works,
+}
+
 /// The writing thread.
 #[derive(Debug)]
 pub struct StoreWriter {
@@ -57,10 +71,9 @@ pub struct SessionWriter {
 }
 
 impl StoreWriter {
-    /// Starts the thread.  `report` is called on it with the reason when writing a
-    /// session begins to fail, and with `None` when it works again.
+    /// Starts the thread, which calls `report`.
     pub fn start(
-        report: impl Fn(&SessionId, Option<&str>) + Send + 'static,
+        report: impl Fn(&SessionId, StorageReport<'_>) + Send + 'static,
     ) -> Result<Self, LedgerError> {
         let (sender, receiver) = mpsc::channel();
         let thread = std::thread::Builder::new()
@@ -137,14 +150,9 @@ impl SessionWriter {
         durable: bool,
         done: Option<Box<dyn FnOnce(SaveOutcome) + Send>>,
     ) {
-        let mut lines = Vec::new();
-        for event in events {
-            lines.extend_from_slice(encode_event(event).to_string().as_bytes());
-            lines.push(b'\n');
-        }
         let job = Job::Append {
             id: self.id.clone(),
-            lines,
+            lines: lines_of(events),
             events: events.len() as u64,
             durable,
             done,
@@ -161,6 +169,22 @@ impl SessionWriter {
     /// log down to a tail.
     pub fn checkpoint(&self, snapshot: Snapshot) {
         self.send(Job::Checkpoint(self.id.clone(), Box::new(snapshot)));
+    }
+
+    /// Writes all files again, after another program removed or changed them.  The
+    /// snapshot includes every event handed over before; `journal` has the newest of them.
+    pub fn rewrite<'a>(
+        &self,
+        snapshot: Snapshot,
+        journal: impl IntoIterator<Item = &'a Arc<Event>>,
+    ) {
+        let lines = lines_of(journal);
+        self.send(Job::Rewrite(self.id.clone(), Box::new(snapshot), lines));
+    }
+
+    /// Tells why [`SessionWriter::rewrite`] is not called for now.
+    pub fn cannot_rewrite(&self, problem: String) {
+        self.send(Job::CannotRewrite(self.id.clone(), problem));
     }
 
     /// Whether the log has grown so much that a checkpoint is worth it.  A log may
@@ -193,4 +217,13 @@ impl SessionWriter {
             }
         }
     }
+}
+
+fn lines_of<'a>(events: impl IntoIterator<Item = &'a Arc<Event>>) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for event in events {
+        lines.extend_from_slice(encode_event(event).to_string().as_bytes());
+        lines.push(b'\n');
+    }
+    lines
 }

@@ -305,8 +305,8 @@ fn a_failing_disk_is_reported_and_loses_nothing() {
     fs::write(&blocker, "a file where the folder should be").unwrap();
     let reports = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&reports);
-    let writer = StoreWriter::start(move |_, problem| {
-        log.lock().unwrap().push(problem.map(str::to_owned));
+    let writer = StoreWriter::start(move |_, report| {
+        log.lock().unwrap().push(format!("{report:?}"));
     })
     .unwrap();
     let (mut ledger, first) = fresh("s");
@@ -326,7 +326,111 @@ fn a_failing_disk_is_reported_and_loses_nothing() {
     assert_eq!(save(&session, &mut ledger), SaveOutcome::Saved);
     let reports = reports.lock().unwrap();
     assert_eq!(reports.len(), 2, "{reports:?}");
-    assert!(reports[0].is_some() && reports[1].is_none());
+    assert!(reports[0].starts_with("Fails(") && reports[1] == "Works");
     let loaded = directory.load(&project(), &"s".into()).unwrap();
     assert_eq!(as_json(&loaded.ledger), as_json(&ledger));
+}
+
+/// What other programs do to the files of a session while it is live.
+#[test]
+fn files_that_others_removed_or_changed_are_written_again() {
+    let log = |directory: &SessionDirectory| file(directory, "s.jsonl");
+    let copied = |directory: &SessionDirectory| {
+        let (log, copy) = (log(directory), file(directory, "copy"));
+        fs::copy(&log, &copy).unwrap();
+        fs::rename(&copy, &log).unwrap();
+    };
+    type Disturb<'a> = &'a dyn Fn(&SessionDirectory);
+    let cases: [(&str, Disturb<'_>); 6] = [
+        ("folder removed", &|it| {
+            fs::remove_dir_all(it.root()).unwrap();
+        }),
+        ("log removed", &|it| fs::remove_file(log(it)).unwrap()),
+        ("log replaced", &copied),
+        ("log emptied", &|it| fs::write(log(it), "").unwrap()),
+        ("header removed", &|it| {
+            fs::remove_file(file(it, "s.json")).unwrap();
+        }),
+        ("snapshot removed", &|it| {
+            fs::remove_file(file(it, "s.snapshot")).unwrap();
+        }),
+    ];
+    for (name, disturb) in cases {
+        let (_keep, directory) = directory();
+        let (sender, reports) = std::sync::mpsc::channel();
+        let writer = StoreWriter::start(move |_, report| {
+            sender.send(format!("{report:?}")).unwrap();
+        })
+        .unwrap();
+        let (mut ledger, first) = fresh("s");
+        let session = open_new(&writer, &directory, "s", first);
+        whole_turn(&mut ledger, "one", "two", 1.0);
+        assert_eq!(save(&session, &mut ledger), SaveOutcome::Saved, "{name}");
+        disturb(&directory);
+        whole_turn(&mut ledger, "three", "four", 2.0);
+        let (told, saved) = std::sync::mpsc::channel();
+        let done = Box::new(move |outcome| told.send(outcome).unwrap());
+        session.append(&ledger.take_unsaved(), true, Some(done));
+        assert_eq!(reports.recv().unwrap(), "Disturbed", "{name}");
+        session.rewrite(ledger.snapshot(3.0), ledger.journal());
+        assert_eq!(saved.recv().unwrap(), SaveOutcome::Saved, "{name}");
+        assert_eq!(reports.recv().unwrap(), "Rewritten", "{name}");
+        whole_turn(&mut ledger, "five", "six", 4.0);
+        assert_eq!(save(&session, &mut ledger), SaveOutcome::Saved, "{name}");
+        let loaded = directory.load(&project(), &"s".into()).unwrap();
+        assert_eq!(as_json(&loaded.ledger), as_json(&ledger), "{name}");
+        let kept = fs::read_dir(log(&directory).parent().unwrap()).unwrap();
+        let kept = kept
+            .filter(|entry| {
+                let name = entry.as_ref().unwrap().file_name();
+                name.to_string_lossy().contains(".found-")
+            })
+            .count();
+        let found = ["log replaced", "header removed", "snapshot removed"].contains(&name);
+        assert_eq!(kept, usize::from(found), "{name}");
+    }
+}
+
+#[test]
+fn a_log_that_ends_before_its_snapshot_is_damaged() {
+    let (_keep, directory) = directory();
+    let ledger = saved_session(&directory, "s", 2);
+    let damaged = |expected: &str| {
+        let error = directory.load(&project(), &"s".into()).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    };
+    let mut snapshot = ledger.snapshot(99.0);
+    snapshot.last_event_seq = 99_999;
+    let snapshot = magent_ledger::encode_snapshot(&snapshot).to_string();
+    let before = fs::read(file(&directory, "s.snapshot")).unwrap();
+    fs::write(file(&directory, "s.snapshot"), snapshot).unwrap();
+    damaged("the snapshot includes 99999");
+    fs::write(file(&directory, "s.snapshot"), before).unwrap();
+    fs::write(file(&directory, "s.jsonl"), "").unwrap();
+    damaged("has no event");
+}
+
+#[test]
+fn what_lies_in_the_place_of_a_file_does_no_harm() {
+    let (keep, directory) = directory();
+    saved_session(&directory, "s", 1);
+    let precious = keep.path().join("precious");
+    fs::write(&precious, "mine").unwrap();
+    std::os::unix::fs::symlink(&precious, file(&directory, "s.json.tmp")).unwrap();
+    let writer = StoreWriter::start(|_, _| {}).unwrap();
+    let loaded = directory.load(&project(), &"s".into()).unwrap();
+    let session = writer.open(&directory, &loaded.header, OpenFrom::Saved(loaded.report));
+    let mut header = loaded.header.clone();
+    header.title = Some("new".into());
+    session.write_header(header);
+    assert!(writer.stop(std::time::Duration::from_secs(5)));
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "mine");
+    let title = directory.list(&project()).unwrap()[0].title.clone();
+    assert_eq!(title.as_deref(), Some("new"));
+    // A FIFO would be waited at for ever.
+    let path = file(&directory, "s.lock");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.unwrap().success());
+    assert_eq!(directory.list(&project()).unwrap()[0].holder, None);
+    assert!(directory.lock(&project(), &"s".into(), "Emacs").is_err());
 }

@@ -104,6 +104,22 @@ async fn options_survive_a_restart() {
     assert_eq!(world.runtime.options(&world.session).unwrap(), before);
 }
 
+#[tokio::test]
+async fn a_session_whose_files_are_removed_while_it_is_live_is_saved_again() {
+    let world = World::new([Reply::answer("one"), Reply::answer("two")]).await;
+    world.turn("first").await;
+    std::fs::remove_dir_all(world.storage.path().join("sessions")).unwrap();
+    assert!(world.turn("second").await.saved);
+    let told = world.events.lock().iter().any(|event| {
+        matches!(&event.kind, EventKind::Notice { text, .. } if text.contains("written again"))
+    });
+    assert!(told);
+    let world = restart(world, [Reply::answer("three")]).await;
+    world.turn("third").await;
+    let messages = world.server.requests()[0].body["messages"].to_string();
+    assert!(messages.contains("first") && messages.contains("second"));
+}
+
 /// Half an answer must not look like a whole one when the session is taken up again.
 #[tokio::test]
 async fn a_loaded_session_tells_which_turns_were_not_answered() {
