@@ -35,6 +35,7 @@ mod runtime;
 mod sample;
 mod services;
 mod session;
+mod session_files;
 mod session_registry;
 mod settlement;
 mod submission;
