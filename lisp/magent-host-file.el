@@ -50,14 +50,23 @@ Fail unless encoding the text again gives the same bytes."
                        'undecided)))
          (coding (if (eq (coding-system-type coding) 'undecided)
                      (magent-host-file--detect path bytes)
-                   coding))
-         (text (decode-coding-string bytes coding)))
-    (unless (and (not (memq 'eight-bit (find-charset-string text)))
-                 (equal (encode-coding-string text coding) bytes))
-      (magent-core-host-fail
-       "undecodable"
-       (format "%s cannot be read as text without loss (tried %s)" path coding)))
-    (cons text coding)))
+                   coding)))
+    (or (magent-host-file--decode-as bytes coding)
+        ;; Line ends may be mixed; then they are part of the text.
+        (magent-host-file--decode-as
+         bytes (coding-system-change-eol-conversion coding 'unix))
+        (magent-core-host-fail
+         "undecodable"
+         (format "%s cannot be read as text without loss (tried %s)" path coding)))))
+
+(defun magent-host-file--decode-as (bytes coding)
+  "Return (TEXT . CODING) for BYTES in CODING, or nil unless that loses nothing.
+The CODING that is returned says how lines end."
+  (let* ((text (decode-coding-string bytes coding))
+         (coding last-coding-system-used))
+    (and (not (memq 'eight-bit (find-charset-string text)))
+         (equal (encode-coding-string text coding) bytes)
+         (cons text coding))))
 
 (defun magent-host-file--detect (path bytes)
   "Return the coding system of BYTES, the contents of the file PATH."
@@ -67,9 +76,11 @@ Fail unless encoding the text again gives the same bytes."
     (goto-char (point-min))
     (let ((auto (car (find-auto-coding path (min (buffer-size) 4096)))))
       ;; A file may name a coding system that Emacs does not have.
-      (if (and auto (coding-system-p auto))
-          auto
-        (car (detect-coding-string bytes))))))
+      (cond ((and auto (coding-system-p auto)) auto)
+            ;; A byte order mark says more than what can be guessed from few bytes.
+            ((string-prefix-p "\377\376" bytes) 'utf-16le-with-signature)
+            ((string-prefix-p "\376\377" bytes) 'utf-16be-with-signature)
+            (t (car (detect-coding-string bytes)))))))
 
 (defun magent-host-file--read (path)
   "Return an alist with the text, revision and coding of the file PATH."
