@@ -15,6 +15,7 @@
 ;;; Code:
 
 (require 'cl-lib)
+(require 'project)
 (require 'magent-config)
 (require 'magent-runtime-api)
 (require 'magent-terminal)
@@ -32,7 +33,8 @@
 
 exec runs one turn and prints the answer.  PROMPT \"-\" is read from standard input;
 -- ends the options.  The prompts /help and /authority are answered without a model.
-  --cwd DIR          project directory (default: the current one)
+  --cwd DIR          project directory (default: the root of the project that the
+                     current directory is in, or that directory)
   --model B:M        backend and model (default: see magent-default-model)
   --agent AGENT      agent (default: build)
   --approve MODE     who answers permission questions: ask (on a terminal), never,
@@ -232,21 +234,31 @@ What is no UTF-8 becomes replacement characters: a prompt may quote anything."
       (magent-batch--fail "There is no session of %s to go on with" directory))
     (alist-get 'session-id (car sessions))))
 
+(defun magent-batch--directory (given)
+  "Return the project directory: GIVEN, or where Emacs finds one around here.
+In the latter case conversations are the same as those of a shell in Emacs."
+  (let ((directory (expand-file-name (or given default-directory))))
+    (unless (file-directory-p directory)
+      (magent-batch--fail "There is no directory %s" directory))
+    (expand-file-name
+     (or (and (not given)
+              (when-let* ((project (project-current nil directory)))
+                (project-root project)))
+         directory))))
+
 (defun magent-batch--exec (args)
   "Run one turn as ARGS say and end Emacs with its outcome."
   (let* ((options (magent-batch--parse-exec args))
          (prompt (plist-get options :prompt))
          (approve (or (plist-get options :approve)
                       (if (magent-batch--terminal-p) "ask" "never")))
-         (directory (expand-file-name (or (plist-get options :cwd) default-directory)))
+         (directory (magent-batch--directory (plist-get options :cwd)))
          outcome)
     (setq prompt (magent-batch--text (if (equal prompt "-")
                                          magent-batch--input
                                        prompt)))
     (when (string-blank-p prompt)
       (magent-batch--fail "The prompt is empty; see magent help"))
-    (unless (file-directory-p directory)
-      (magent-batch--fail "There is no directory %s" directory))
     (magent-batch--setup)
     (magent-core-queue-watch-interrupts)
     (setq magent-terminal-end-of-input-function #'magent-batch--interrupt)

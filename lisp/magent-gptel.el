@@ -153,7 +153,7 @@ tokens."
     `((models . ,(vconcat (magent-gptel--own-rows) (magent-gptel--gptel-rows)))
       ,@(when default
           `((default . ((backend . ,(car default)) (model . ,(cdr default))))))
-      ,@(when magent-default-model
+      ,@(unless (member magent-default-model '(nil ""))
           `((wanted . ,(format "%s" magent-default-model)))))))
 
 ;;;; Routes

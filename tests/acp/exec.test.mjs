@@ -1,6 +1,7 @@
 // One turn from the command line.
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import { scenario } from "./harness.mjs";
 import { answer, callTools, lastUserText } from "./model-server.mjs";
@@ -67,6 +68,22 @@ scenario("a later command goes on with the latest session or a named one", async
   assert.deepEqual(roles, ["system", "user", "assistant", "user", "assistant", "user"]);
   const unknown = await world.exec(["--session", "nobody", "Fourth"]);
   assert.deepEqual([unknown.code, unknown.stdout], [2, ""]);
+});
+
+scenario("a folder of a project belongs to the project", async (world) => {
+  spawnSync("git", ["init", "-q", world.project]);
+  world.write("AGENTS.md", "RULES OF THE ROOT");
+  const cwd = world.folder("project/sub");
+  world.model.reply(answer("One."));
+  assert.equal((await world.exec(["First"], { cwd })).code, 0);
+  assert.match(JSON.stringify(world.model.requests[0].body), /RULES OF THE ROOT/);
+  world.model.reply(answer("Two."));
+  assert.equal((await world.exec(["--continue", "Second"])).code, 0);
+  assert.match(JSON.stringify(world.model.requests[1].body), /First/);
+  // Who names a folder means that folder.
+  world.model.reply(answer("Three."));
+  assert.equal((await world.exec(["--cwd", cwd, "Third"])).code, 0);
+  assert.doesNotMatch(JSON.stringify(world.model.requests[2].body), /RULES OF THE ROOT/);
 });
 
 scenario("help is help wherever it is asked for", async (world) => {

@@ -131,9 +131,9 @@ ${typeof lisp === "function" ? lisp(this.model.url) : lisp}
   }
 
   /** Runs `bin/magent exec` in the project to its end. */
-  async exec(args, { input = "" } = {}) {
+  async exec(args, { input = "", cwd = this.project } = {}) {
     const env = this.#environment({});
-    const child = spawn(PROGRAM, ["exec", ...args], { cwd: this.project, env });
+    const child = spawn(PROGRAM, ["exec", ...args], { cwd, env });
     const output = { stdout: "", stderr: "" };
     for (const name of ["stdout", "stderr"]) {
       child[name].setEncoding("utf8").on("data", (text) => (output[name] += text));

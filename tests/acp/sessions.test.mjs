@@ -337,6 +337,24 @@ scenario("a session can be loaded again and again on one connection", async (wor
   assert.equal(agent.said({ from }), "Once.");
 });
 
+scenario("sessions that look alike in a list are numbered", async (world) => {
+  const agent = await world.start();
+  const ids = [];
+  const ask = async (prompt) => {
+    const { sessionId } = await agent.newSession();
+    world.model.reply(answer("Yes."));
+    await agent.prompt(sessionId, prompt);
+    ids.push(sessionId);
+  };
+  for (const prompt of ["The same", "Another", "The same", "The same"]) await ask(prompt);
+  const { sessions } = await agent.request("session/list", { cwd: world.project });
+  // Their minutes may differ, but what is shown must.
+  const shown = sessions.map(({ title, updatedAt }) => `${title} ${updatedAt.slice(0, 16)}`);
+  assert.equal(new Set(shown).size, 4, shown.join());
+  const titleOf = (id) => sessions.find(({ sessionId }) => sessionId === id).title;
+  assert.match(titleOf(ids[1]), /^Another/);
+});
+
 scenario("a session that another process has is refused, and said why", async (world) => {
   const { agent, id } = await world.startSession();
   world.model.reply(answer("Mine."));

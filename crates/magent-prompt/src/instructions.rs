@@ -30,11 +30,13 @@ impl Default for InstructionSettings {
 /// there are none.
 ///
 /// `root` is canonical and local.  Nothing outside of it is read, not through a link
-/// either, and neither are the folders above it.  Blocks on the disk.
+/// either, nor are the folders above it, nor a file whose canonical path `may_read` does
+/// not allow.  Blocks on the disk.
 pub fn project_instructions(
     root: &Path,
     request_files: &[PathBuf],
     settings: &InstructionSettings,
+    may_read: &dyn Fn(&str) -> bool,
 ) -> String {
     let mut left = settings.max_bytes;
     let mut seen = BTreeSet::new();
@@ -47,7 +49,8 @@ pub fn project_instructions(
             let Some(path) = inside(root, &folder.join(name)) else {
                 continue;
             };
-            if !seen.insert(path.clone()) {
+            let is_allowed = path.to_str().is_some_and(may_read);
+            if !is_allowed || !seen.insert(path.clone()) {
                 continue;
             }
             if let Some(body) = read(&path, left) {

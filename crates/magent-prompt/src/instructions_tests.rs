@@ -27,7 +27,8 @@ impl Project {
     }
 
     fn read(&self, files: &[PathBuf]) -> String {
-        project_instructions(&self.root, files, &InstructionSettings::default())
+        let all = |_: &str| true;
+        project_instructions(&self.root, files, &InstructionSettings::default(), &all)
     }
 }
 
@@ -96,4 +97,20 @@ fn a_pipe_named_like_instructions_hangs_nothing() {
         .unwrap();
     assert!(made.success());
     assert_eq!(project.read(&[]), "");
+}
+
+#[test]
+fn a_link_does_not_show_what_may_not_be_read() {
+    let project = Project::new();
+    project.write(".env", "KEY=hunter2");
+    project.write("a/AGENTS.md", "a rules");
+    std::os::unix::fs::symlink(".env", project.root.join("AGENTS.md")).unwrap();
+    let files = [project.write("a/x.rs", "")];
+    let may_read = |path: &str| !path.ends_with(".env");
+    let settings = InstructionSettings::default();
+    let text = project_instructions(&project.root, &files, &settings, &may_read);
+    assert!(
+        text.contains("a rules") && !text.contains("hunter2"),
+        "{text}"
+    );
 }

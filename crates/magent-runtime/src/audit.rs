@@ -6,12 +6,14 @@ use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::Duration;
 
 use magent_types::{Scope, SessionId, TurnId};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+use tokio::sync::oneshot;
 
 /// Where records go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +28,14 @@ pub enum AuditTarget {
 
 /// How many records stay in memory.
 const KEPT: usize = 2_000;
+/// How long the end of a turn waits to hear whether its records were written.
+const REPORT_LIMIT: Duration = Duration::from_millis(250);
+
+/// What the thread that writes is asked to do.
+enum Job {
+    Line(String),
+    Report(oneshot::Sender<Option<String>>),
+}
 
 /// A record as it is kept: free texts as their lengths, paths without the user's
 /// folders, ids only in their safe form.
@@ -69,7 +79,7 @@ pub struct AuditRecord {
 pub(crate) struct Audit {
     home: Option<PathBuf>,
     records: Mutex<VecDeque<Arc<Value>>>,
-    file: Mutex<Option<(PathBuf, Sender<String>)>>,
+    file: Mutex<Option<(PathBuf, Sender<Job>)>>,
 }
 
 impl Audit {
@@ -104,30 +114,36 @@ impl Audit {
         self.records.lock().iter().cloned().collect()
     }
 
+    /// Why the file does not have all records so far; told once, until writing works
+    /// again.  Waits for the disk, but not long.
+    pub(crate) async fn problem(&self) -> Option<String> {
+        let (answer, problem) = oneshot::channel();
+        {
+            let file = self.file.lock();
+            let (_, sender) = file.as_ref()?;
+            sender.send(Job::Report(answer)).ok()?;
+        }
+        let answer = tokio::time::timeout(REPORT_LIMIT, problem).await;
+        answer.ok()?.ok()?
+    }
+
     fn send_to_file(&self, path: &Path, line: String) {
         let mut file = self.file.lock();
         let current = file.as_ref().is_some_and(|(known, _)| known == path);
         if !current {
-            let (sender, receiver) = mpsc::channel::<String>();
+            let (sender, receiver) = mpsc::channel();
             let target = path.to_owned();
             // Ends when the sender is replaced or the process ends.
             let started = std::thread::Builder::new()
                 .name("magent-audit".into())
-                .spawn(move || {
-                    let mut open = None;
-                    for line in receiver {
-                        // The audit must never stop a turn; a line that cannot be
-                        // written is still in memory.
-                        let _ = append(&target, &mut open, &line);
-                    }
-                });
+                .spawn(move || write_lines(&target, &receiver));
             if started.is_err() {
                 return;
             }
             *file = Some((path.to_owned(), sender));
         }
         if let Some((_, sender)) = file.as_ref() {
-            let _ = sender.send(line);
+            let _ = sender.send(Job::Line(line));
         }
     }
 
@@ -193,6 +209,27 @@ impl Audit {
             .or_else(|| home.and_then(|home| below(home, "$HOME")))
             .or_else(|| below("/tmp", "$TMP"))
             .unwrap_or_else(|| format!("<external-path:{}>", short_hash(path)))
+    }
+}
+
+/// The audit must never stop a turn; a line that cannot be written is still in memory.
+fn write_lines(path: &Path, jobs: &Receiver<Job>) {
+    let mut open = None;
+    let mut problem = None;
+    let mut is_told = false;
+    for job in jobs {
+        match job {
+            Job::Line(line) => match append(path, &mut open, &line) {
+                Ok(()) => (problem, is_told) = (None, false),
+                Err(error) => problem = Some(format!("{}: {error}", path.display())),
+            },
+            Job::Report(answer) => {
+                let untold = problem.clone().filter(|_| !is_told);
+                is_told |= untold.is_some();
+                // Nobody waits any more when it took too long.
+                let _ = answer.send(untold);
+            }
+        }
     }
 }
 
@@ -294,6 +331,25 @@ mod tests {
             audit.record(&AuditTarget::Buffer, &record(), 0.0);
         }
         assert_eq!(audit.records().len(), KEPT);
+    }
+
+    #[tokio::test]
+    async fn a_file_that_cannot_be_written_is_told_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let blocker = folder.path().join("no folder");
+        fs::write(&blocker, "").unwrap();
+        let audit = Audit::new(None);
+        assert_eq!(audit.problem().await, None);
+        let target = AuditTarget::File(blocker.join("log.jsonl"));
+        audit.record(&target, &record(), 0.0);
+        let problem = audit.problem().await.unwrap();
+        assert!(problem.contains("no folder/log.jsonl"), "{problem}");
+        audit.record(&target, &record(), 1.0);
+        assert_eq!(audit.problem().await, None);
+        fs::remove_file(&blocker).unwrap();
+        audit.record(&target, &record(), 2.0);
+        assert_eq!(audit.problem().await, None);
+        assert_eq!(audit.records().len(), 3);
     }
 
     #[test]

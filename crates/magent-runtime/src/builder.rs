@@ -12,7 +12,7 @@ use magent_tools::Tool;
 use magent_types::{Failure, SamplingParams, Scope};
 use serde_json::{Value, json};
 
-use crate::authorization::policy_of;
+use crate::authorization::{policy_of, read_filter};
 use crate::images::read_images;
 use crate::models::resolve_route;
 use crate::turn_context::TurnContext;
@@ -169,7 +169,8 @@ async fn instructions(turn: &TurnContext) -> String {
     let root = PathBuf::from(root);
     let files = request.files.clone();
     let settings = request.config.instructions.clone();
-    tokio::task::spawn_blocking(move || project_instructions(&root, &files, &settings))
+    let may_read = read_filter(turn);
+    tokio::task::spawn_blocking(move || project_instructions(&root, &files, &settings, &*may_read))
         .await
         .unwrap_or_default()
 }

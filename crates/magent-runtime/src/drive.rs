@@ -125,6 +125,12 @@ async fn settle(turn: &TurnContext, end: TurnEnd) {
         let text = format!("The turn is not on the disk yet: {problem}.");
         turn.emit(EventKind::Notice { item: None, text });
     }
+    if let Some(problem) = turn.services.audit.problem().await {
+        let text = format!(
+            "The audit cannot be written ({problem}). Its newest records are kept in memory only."
+        );
+        turn.emit(EventKind::Notice { item: None, text });
+    }
     turn.session()
         .checkpoint_if_due(turn.request().config.writer);
     finish(turn, outcome);

@@ -1,5 +1,6 @@
 //! `session/list`.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{
@@ -38,7 +39,8 @@ pub(crate) fn session_list(connection: &Arc<Connection>, id: &Value, params: Val
                 let listed = connection.runtime.list_sessions(scope).await;
                 listed
                     .map_err(|error| runtime_error(&error))
-                    .and_then(|listed| {
+                    .and_then(|mut listed| {
+                        tell_apart(&mut listed);
                         let sessions = listed.into_iter().map(session_info).collect();
                         write(&ListSessionsResponse::new(sessions))
                     })
@@ -47,6 +49,27 @@ pub(crate) fn session_list(connection: &Arc<Connection>, id: &Value, params: Val
         connection.sender.message(response(id, answer));
     });
     Handled::Later
+}
+
+/// Numbers sessions that lists would show alike, from the oldest on: people choose by the
+/// title and the minute.
+fn tell_apart(listed: &mut [SessionListing]) {
+    let look = |listing: &SessionListing| {
+        let minute = (listing.updated_at / 60.0) as i64;
+        (listing.scope.clone(), listing.title.clone(), minute)
+    };
+    let mut counts: HashMap<_, (usize, usize)> = HashMap::new();
+    for listing in listed.iter() {
+        counts.entry(look(listing)).or_default().0 += 1;
+    }
+    for listing in listed.iter_mut().rev() {
+        let Some((_, number)) = counts.get_mut(&look(listing)).filter(|it| it.0 > 1) else {
+            continue;
+        };
+        *number += 1;
+        let title = listing.title.get_or_insert_with(|| "Untitled".to_owned());
+        title.push_str(&format!(" ({number})"));
+    }
 }
 
 fn session_info(listing: SessionListing) -> AcpSessionInfo {

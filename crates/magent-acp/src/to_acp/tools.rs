@@ -137,7 +137,7 @@ pub(crate) fn permission_request(session: &str, view: &ApprovalView) -> RequestP
     if view.policy == ApprovalPolicy::Normal {
         options.push(PermissionOption::new(
             "allow_always",
-            "Always allow",
+            format!("Always allow {}", view.permission_key),
             PermissionOptionKind::AllowAlways,
         ));
     }

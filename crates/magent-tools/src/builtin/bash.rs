@@ -203,6 +203,9 @@ fn timed_out(timeout: Duration, content: String) -> ToolError {
     }
 }
 
+/// What a shell returns for a program that SIGPIPE ended.
+const SIGPIPE_STATUS: i32 = 128 + libc::SIGPIPE;
+
 fn exited(status: ExitStatus, output: String) -> Result<ToolOutput, ToolError> {
     if status.success() {
         let content = if output.is_empty() {
@@ -217,6 +220,11 @@ fn exited(status: ExitStatus, output: String) -> Result<ToolOutput, ToolError> {
         });
     }
     let message = match (status.code(), status.signal()) {
+        // Because of pipefail this is the status of `yes | head`, too.
+        (Some(SIGPIPE_STATUS), _) => format!(
+            "the command exited with status {SIGPIPE_STATUS}: a program wrote to another that \
+             had ended, as in a pipeline to head, which may be no fault"
+        ),
         (Some(code), _) => format!("the command exited with status {code}"),
         (None, Some(signal)) => format!("the command was killed by {}", signal_name(signal)),
         (None, None) => "the command ended in an unknown way".to_owned(),
