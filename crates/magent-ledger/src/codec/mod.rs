@@ -3,7 +3,9 @@
 mod event;
 mod fields;
 mod thread;
+mod unique;
 
 pub use event::{decode_event, encode_event};
 pub(crate) use fields::Fields;
 pub use thread::{decode_snapshot, encode_snapshot};
+pub(crate) use unique::parse_unique;

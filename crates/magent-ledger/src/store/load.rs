@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::SessionFiles;
 use super::files::read_file;
-use crate::codec::{decode_event, decode_snapshot};
+use crate::codec::{decode_event, decode_snapshot, parse_unique};
 use crate::error::ShapeError;
 use crate::{Ledger, LedgerError, SCHEMA_VERSION, SessionHeader, Snapshot};
 
@@ -101,8 +101,7 @@ pub(super) fn read_header(path: &Path, id: &SessionId) -> Result<SessionHeader, 
 }
 
 fn parse(bytes: &[u8]) -> Result<Value, ShapeError> {
-    serde_json::from_slice(bytes)
-        .map_err(|error| ShapeError::new("", format!("is not JSON: {error}")))
+    parse_unique(bytes).map_err(|error| ShapeError::new("", format!("is not JSON: {error}")))
 }
 
 fn read_log(path: &Path) -> Result<(Vec<Event>, LoadReport), LedgerError> {

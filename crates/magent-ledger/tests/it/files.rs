@@ -186,6 +186,23 @@ fn unknown_fields_and_other_versions_are_refused_by_name() {
 }
 
 #[test]
+fn a_key_that_is_there_twice_is_damage() {
+    let (_keep, directory) = directory();
+    saved_session(&directory, "s", 1);
+    for name in ["s.json", "s.snapshot", "s.jsonl"] {
+        let path = file(&directory, name);
+        let before = fs::read_to_string(&path).unwrap();
+        let key = &before[1..before.find(':').unwrap()];
+        fs::write(&path, before.replacen('{', &format!("{{{key}:0,"), 1)).unwrap();
+        let error = directory.load(&project(), &"s".into()).unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains(name) && error.contains("twice"), "{error}");
+        fs::write(&path, before).unwrap();
+    }
+    directory.load(&project(), &"s".into()).unwrap();
+}
+
+#[test]
 fn a_damaged_session_is_listed_as_such_and_hides_no_other() {
     let (_keep, directory) = directory();
     saved_session(&directory, "good", 1);

@@ -26,9 +26,10 @@ const DESCRIPTION: &str = "\
 Run a command with bash -o pipefail -c in the project root. Output and errors come back \
 together; an exit status other than 0 is a failed call. There is no input and no terminal, so \
 use options that ask nothing; pagers are off. Every call is a new shell: directory and \
-variables do not last, and processes left in the background are killed when the command ends. \
-The user's time limit ends a command that runs too long, with the output so far. Prefer \
-read_file, grep and glob for looking at files, and edit_file for changing them.";
+variables do not last, and processes left in the background are killed when the command ends, \
+unless they began a session of their own. The user's time limit ends a command that runs too \
+long, with the output so far. Prefer read_file, grep and glob for looking at files, and \
+edit_file for changing them.";
 
 /// See the module's documentation.
 pub(crate) struct Bash {
