@@ -10,11 +10,13 @@
 
 mod dialect;
 mod error;
+mod escapes;
 mod fingerprint;
 mod redact;
 mod request;
 mod route;
 mod sampler;
+mod secrets;
 mod sse;
 mod transport;
 

@@ -10,7 +10,7 @@ mod openai_chat;
 mod openai_responses;
 mod speech;
 #[cfg(test)]
-mod test_support;
+pub(crate) mod test_support;
 mod wire;
 
 pub use framing::{EventDecoder, Framing};

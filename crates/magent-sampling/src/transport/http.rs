@@ -117,15 +117,16 @@ impl Attempt<'_> {
             .header(ACCEPT_ENCODING, "identity")
             .body(body);
         for (name, value) in &self.route.headers {
-            let unusable = || {
+            let backend = &self.route.backend;
+            // What is no name may be the key in its place.
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
+                ProviderError::Route(format!("A header of backend {backend} has no usable name."))
+            })?;
+            let mut value = HeaderValue::from_bytes(value.reveal().as_bytes()).map_err(|_| {
                 ProviderError::Route(format!(
-                    "The header {name} of backend {} cannot be sent.",
-                    self.route.backend
+                    "The header {name} of backend {backend} cannot be sent."
                 ))
-            };
-            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unusable())?;
-            let mut value =
-                HeaderValue::from_bytes(value.reveal().as_bytes()).map_err(|_| unusable())?;
+            })?;
             value.set_sensitive(true);
             request = request.header(name, value);
         }

@@ -348,7 +348,9 @@ async fn routes_that_cannot_work_are_refused_before_anything_is_sent() {
     let cancel = CancellationToken::new();
     let mut bad = route("http://127.0.0.1:9/");
     bad.headers = vec![("X-Key".into(), Secret::new("line\nbreak-secret"))];
-    for route in [route("no url"), bad] {
+    let mut misplaced = route("http://127.0.0.1:9/");
+    misplaced.headers = vec![("a secret: here".into(), Secret::new(""))];
+    for route in [route("no url"), bad, misplaced] {
         let (_, result) = sample(&route, Duration::from_secs(5), &cancel).await;
         let Err(ProviderError::Route(problem)) = result else {
             panic!("{result:?}");

@@ -141,6 +141,6 @@ fn stop_reason(reason: &str) -> StopReason {
         | "spii"
         | "guardrail_intervened"
         | "content_filtered" => StopReason::Refusal,
-        other => StopReason::Other(other.to_owned()),
+        _ => StopReason::Other(reason.to_owned()),
     }
 }
