@@ -5,12 +5,14 @@
 use std::sync::Arc;
 
 use magent_tools::{Call, Tool, bound_output};
-use magent_types::{EventKind, Item, ItemStatus, ItemType, PlanEntry, ToolError, ToolOutput};
+use magent_types::{
+    EventKind, Item, ItemStatus, ItemType, PlanEntry, ToolError, ToolOutput, strip_controls,
+};
 use serde_json::{Map, Value, json};
 
 use crate::call_audit::audit_call;
 use crate::calls::PendingCall;
-use crate::live::strip_controls;
+
 use crate::turn_context::TurnContext;
 
 /// Steps 8 to 10.
