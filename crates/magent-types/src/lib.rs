@@ -41,7 +41,7 @@ pub use model::{
     Thinking, Usage, is_capable,
 };
 pub use permission::{Decision, PermissionRules, Rule};
-pub use plain::{shorten, strip_controls};
+pub use plain::{is_disruptive, one_line, short, shorten, strip_controls};
 pub use plan::{PlanEntry, PlanStatus};
 pub use scope::Scope;
 pub use status::{ItemStatus, ThreadStatus, TurnStatus};

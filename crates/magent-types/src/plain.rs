@@ -63,6 +63,44 @@ pub fn shorten(text: &str, limit: usize) -> String {
         .collect()
 }
 
+/// Most characters that an error or a title shows of a name that somebody made up.
+const LONGEST_NAME: usize = 200;
+
+/// A name, a path or another short thing as errors and titles quote it: one line of bounded
+/// length, whoever made it up.
+pub fn short(name: &str) -> String {
+    // What is not shown need not be looked at, however long it is.
+    let end = name.char_indices().nth(2 * LONGEST_NAME);
+    let head = end.map_or(name, |(end, _)| &name[..end]);
+    shorten(&one_line(head), LONGEST_NAME)
+}
+
+/// A text in which whatever could break or reorder a line is a space.
+pub fn one_line(text: &str) -> String {
+    text.chars()
+        .map(|character| {
+            if is_disruptive(character) {
+                ' '
+            } else {
+                character
+            }
+        })
+        .collect::<String>()
+        .trim()
+        .to_owned()
+}
+
+/// Whether a character could break or reorder a line: control characters, line and
+/// paragraph separators, direction overrides.
+pub fn is_disruptive(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
+                | '\u{2066}'..='\u{2069}'
+        )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,6 +114,14 @@ mod tests {
         );
         assert_eq!(strip_controls("10%\r20%\r\ndone\n"), "10%\n20%\ndone\n");
         assert_eq!(strip_controls("ab\u{8}c\u{0}\u{1b}"), "ac");
+    }
+
+    #[test]
+    fn names_are_one_short_line() {
+        assert_eq!(short(" a\nb\u{1b}\u{202e}c "), "a b  c");
+        let long = short(&"漢\n".repeat(1_000_000));
+        assert_eq!(long.chars().count(), LONGEST_NAME);
+        assert!(long.ends_with('…'));
     }
 
     #[test]
