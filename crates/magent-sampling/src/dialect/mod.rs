@@ -59,6 +59,12 @@ pub trait Decoder: Send {
     /// Decodes an answer that came as one body instead.
     fn whole(&mut self, body: &Value, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError>;
 
+    /// How much of the answer is held back until it is whole: grows with every piece of a
+    /// call, and not with events that say nothing.
+    fn held(&self) -> usize {
+        0
+    }
+
     /// Whether the answer is whole, so that the connection need not be read further.
     fn is_complete(&self) -> bool;
 

@@ -100,6 +100,10 @@ impl Decoder for GptelDecoder {
         self.take(body, out)
     }
 
+    fn held(&self) -> usize {
+        self.calls.len()
+    }
+
     fn is_complete(&self) -> bool {
         self.stop.is_some()
     }
