@@ -1,6 +1,8 @@
 //! Codecs: how each provider's protocol says a request and an answer.
 
 mod anthropic;
+#[cfg(test)]
+mod call_name_tests;
 mod framing;
 mod gemini;
 mod gptel;
