@@ -201,6 +201,21 @@ async fn refusals_are_told_with_status_message_and_hint_and_without_the_key() {
             "HTTP 400, INVALID_ARGUMENT): Unknown name \"x\".",
         ),
         (
+            Reply::json(
+                500,
+                &json!({"error": {"message": "\u{1b}[2J\u{1b}]0;title\u{7}"}}),
+            ),
+            "server-error",
+            "(HTTP 500): No further information.",
+        ),
+        (
+            Reply::new(502, "text/html").step(Step::Send(
+                b"<title>\x1b]52;c;ZXZpbA==\x07</title>\x1b[31mBad gateway".to_vec(),
+            )),
+            "server-error",
+            "(HTTP 502): Bad gateway.",
+        ),
+        (
             Reply::json(404, &json!({"error": "model 'x' not found"})),
             "not-found",
             "Model 'x' not found.",
