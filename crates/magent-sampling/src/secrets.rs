@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use crate::{ProxyChoice, Route};
@@ -143,6 +145,8 @@ impl Secrets {
             return;
         };
         self.add(user);
+        // It is sent as a header.
+        self.add(&STANDARD.encode(decoded(user)));
         let (name, password) = user.split_once(':').unwrap_or((user, ""));
         self.add(password);
         if password.is_empty() || looks_secret(name) {

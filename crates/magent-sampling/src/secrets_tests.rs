@@ -32,6 +32,7 @@ fn every_secret_part_of_a_url_is_removed_in_every_spelling() {
         "form%20value",
         "bot12345678:AAabcdefghij",
         "bot12345678%3AAAabcdefghij",
+        "dUBzZXI6cEBzc3cwcmQ=",
         "p@ssw0rd",
         "p%40ssw0rd",
         "u@ser:p@ssw0rd",
