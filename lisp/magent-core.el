@@ -161,7 +161,7 @@ Both are strings.  Only the kind of the error is told: what functions of the
 user say when they fail may hold the key itself."
   (magent-core-host-fail
    "route"
-   (format "The %s of backend %s fails with the error %s. Evaluate what its \
+   (format "The %s of backend %s fails with an error of the type %s. Evaluate what its \
 definition calls by hand to see more" setting backend (car err))))
 
 (defmacro magent-core-with-setting (backend setting &rest body)

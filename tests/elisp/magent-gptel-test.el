@@ -100,7 +100,7 @@ They are arguments of `magent-define-backend'."
                                     'route `((backend . ,backend) (model . "m")))
                                    :type 'magent-core-host-failure))))
         (should (string-match-p
-                 (format "The :key of backend %s fails with the error %s\\." backend symbol)
+                 (format "The :key of backend %s fails with an error of the type %s\\." backend symbol)
                  failure))
         (should-not (string-match-p "sk-secret" failure))))))
 
@@ -215,7 +215,7 @@ They are arguments of `magent-define-backend'."
           ("C" :dialect openai-chat :url "http://c" :models (m) :key "sk-secret"))
       (let ((answer (magent-test-host 'route :backend "B" :model "m")))
         (should-not (car answer))
-        (should (string-match-p "backend B fails with the error error"
+        (should (string-match-p "backend B fails with an error of the type error"
                                 (alist-get 'message (cdr answer)))))
       (magent-gptel-test--route "C" "m")
       (magent-test-host 'route :backend "C" :model "other")

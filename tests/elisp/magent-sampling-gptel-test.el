@@ -218,7 +218,7 @@
              (failure (format "%S" (should-error
                                     (magent-core-host-call (car call) (cdr call))
                                     :type 'magent-core-host-failure))))
-        (should (string-match-p "backend Through fails with the error error\\." failure))
+        (should (string-match-p "backend Through fails with an error of the type error\\." failure))
         (should-not (string-match-p "sk-secret" failure))))))
 
 (provide 'magent-sampling-gptel-test)
