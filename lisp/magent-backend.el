@@ -30,6 +30,44 @@
     (ollama . "/api/chat"))
   "Dialects and the last part of their endpoint's path; %s is the model.")
 
+(defun magent-backend--address (url)
+  "Return words for the scheme and host of URL, what a user gave as one.
+The rest of it may be secret, and all of it if it has no scheme."
+  (if (and (stringp url)
+           (string-match "\\`\\([a-zA-Z][a-zA-Z0-9+.-]*://\\)\\(?:[^/?#]*@\\)?\\([^/?#@]*\\)"
+                         url))
+      (format "; it begins with %s%s" (match-string 1 url) (match-string 2 url))
+    ""))
+
+(defun magent-backend--alist-p (value name-p)
+  "Return non-nil if VALUE is an alist whose keys NAME-P, a predicate, takes."
+  (and (proper-list-p value)
+       (cl-every (lambda (field) (and (consp field) (funcall name-p (car field))))
+                 value)))
+
+(defun magent-backend--header-name-p (name)
+  "Return non-nil if NAME can be that of a header."
+  (and name (or (stringp name) (symbolp name))
+       (string-match-p "\\`[!#$%&'*+.^_`|~0-9A-Za-z-]+\\'" (format "%s" name))))
+
+(defun magent-backend--field-name-p (name)
+  "Return non-nil if NAME can be that of a field of a request."
+  (and name (or (stringp name) (symbolp name))))
+
+(defun magent-backend--check-alists (name headers params)
+  "Signal `magent-config-error' unless HEADERS and PARAMS can be those of NAME.
+What they hold instead is not told, for it may be a key."
+  (unless (and (magent-backend--alist-p headers #'magent-backend--header-name-p)
+               (cl-every (lambda (header) (atom (cdr header))) headers)
+               (cl-notany (lambda (header) (functionp (cdr header))) headers))
+    (magent-error-signal 'config "bad-headers"
+                         (format "Backend %s has no usable :headers." name)
+                         "Write :headers '((NAME . VALUE) ...), with strings."))
+  (unless (magent-backend--alist-p params #'magent-backend--field-name-p)
+    (magent-error-signal 'config "bad-params"
+                         (format "Backend %s has no usable :params." name)
+                         "Write :params '((NAME . VALUE) ...).")))
+
 (defun magent-backend--check (name dialect url models)
   "Signal `magent-config-error' unless a backend can have these.
 NAME, DIALECT, URL and MODELS are arguments of `magent-define-backend'."
@@ -44,7 +82,8 @@ NAME, DIALECT, URL and MODELS are arguments of `magent-define-backend'."
                                             magent-backend--dialects ", "))))
   (unless (and (stringp url) (string-match-p "\\`https?://[^/]" url))
     (magent-error-signal 'config "bad-url"
-                         (format "Backend %s has no usable URL; it has %S." name url)
+                         (format "Backend %s has no usable URL%s." name
+                                 (magent-backend--address url))
                          "Write :url \"http://HOST:PORT/v1\", or with https."))
   (unless (and models (proper-list-p models)
                (cl-every #'magent-backend--model-p models))
@@ -69,6 +108,7 @@ HEADERS is an alist of further headers.
 PARAMS is an alist of further fields of a request."
   (declare (indent 1))
   (magent-backend--check name dialect url models)
+  (magent-backend--check-alists name headers params)
   (let ((backend (magent-backend--make
                   :name name :dialect dialect :url url :key key :models models
                   :headers headers :params params)))

@@ -52,7 +52,10 @@ neither."
                  (const :tag "Drop" nil)))
 
 (defcustom magent-request-timeout 120
-  "Seconds a provider may be silent before its request fails; 0 is no limit."
+  "Seconds a provider may be silent before its request fails; 0 is no limit.
+Comments and empty events, with which servers keep a connection alive while a
+slow model reads or thinks, do not count as silence, but only for up to five
+times this long: after that something of the answer must have come."
   :type 'number)
 
 (defcustom magent-stream-retry-limit 2

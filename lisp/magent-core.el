@@ -155,6 +155,23 @@ code of `magent-core-host-fail' reaches the core as it is.")
   "Let the current operation fail with CODE and MESSAGE, both strings."
   (signal 'magent-core-host-failure (list code message)))
 
+(defun magent-core-fail-setting (backend setting err)
+  "Let the current operation fail because SETTING of BACKEND signalled ERR.
+Both are strings.  Only the kind of the error is told: what functions of the
+user say when they fail may hold the key itself."
+  (magent-core-host-fail
+   "route"
+   (format "The %s of backend %s fails with an error of the type %s. Evaluate what its \
+definition calls by hand to see more" setting backend (car err))))
+
+(defmacro magent-core-with-setting (backend setting &rest body)
+  "Return the value of BODY, which calls the SETTING that a user gave BACKEND.
+See `magent-core-fail-setting' for what happens when that signals an error."
+  (declare (indent 2) (debug t))
+  `(condition-case err
+       (progn ,@body)
+     (error (magent-core-fail-setting ,backend ,setting err))))
+
 (cl-defmethod magent-core-handle ((_kind (eql 'host)) args)
   "Carry out the request in ARGS, (ID OP JSON), and answer it."
   (pcase-let ((`(,id ,op ,json) args))

@@ -229,7 +229,9 @@ Gemini sends a growing array otherwise."
                                      (magent-backend-name backend) model)))
     `((dialect . ,(symbol-name (magent-backend-dialect backend)))
       (url . ,url)
-      (headers . ,(magent-gptel--headers (magent-backend--request-headers backend)))
+      (headers . ,(magent-gptel--headers
+                   (magent-core-with-setting (magent-backend-name backend) ":key"
+                     (magent-backend--request-headers backend))))
       (params . ,(magent-gptel--object (magent-backend-params backend)))
       (proxy . ,(magent-gptel--proxy url))
       (stream . t)
@@ -249,14 +251,17 @@ CONTINUES is non-nil if the request goes on with a turn, after tool calls."
                      ;; Copilot charges for what a user begins, not for what an
                      ;; agent goes on with.
                      :gh-initiator (and continues "agent")))
-         (address (magent-gptel--call (gptel-backend-url backend) info))
+         (name (gptel-backend-name backend))
+         (address (magent-core-with-setting name "URL"
+                    (magent-gptel--call (gptel-backend-url backend) info)))
          (dialect (magent-gptel--dialect backend address))
          (url (magent-gptel--streaming-url address dialect))
          (row (magent-gptel--gptel-row "" model)))
     `((dialect . ,(symbol-name dialect))
       (url . ,url)
       (headers . ,(magent-gptel--headers
-                   (magent-gptel--call (gptel-backend-header backend) info)))
+                   (magent-core-with-setting name "key or header"
+                     (magent-gptel--call (gptel-backend-header backend) info))))
       (params . ,(magent-gptel--object (magent-gptel--params backend model)))
       (proxy . ,(magent-gptel--proxy url))
       (stream . ,(or gptel-stream :false))
@@ -311,23 +316,7 @@ turn."
                     "unknown-model"
                     (format "There is no model %s:%s" .backend .model))))
         (magent-core-host-failure (signal (car err) (cdr err)))
-        (error (magent-gptel--fail .backend err))))))
-
-(defun magent-gptel--fail (backend err)
-  "Fail because ERR was signalled for a request to BACKEND, a name.
-Only a message that somebody wrote is told: the data of other errors may be the
-key itself."
-  (magent-core-host-fail
-   "route"
-   (format "The key or another setting of backend %s fails: %s. Correct what \
-its definition calls, such as :key"
-           backend
-           (string-remove-suffix
-            "."
-            (if (memq (car err) '(error user-error file-missing file-error
-                                        void-function void-variable))
-                (error-message-string err)
-              (format "%s" (get (car err) 'error-message)))))))
+        (error (magent-core-fail-setting .backend "definition" err))))))
 
 (provide 'magent-gptel)
 

@@ -35,6 +35,26 @@
         (magent-log-mode)
         (current-buffer))))
 
+(defun magent-log-spell (regexp text)
+  "Return TEXT with the characters that REGEXP matches spelled out."
+  (replace-regexp-in-string
+   regexp
+   (lambda (match)
+     (let ((char (aref match 0)))
+       (cond ((< char 128) (text-char-description char))
+             ((> char #x10ffff) (format "\\%03o" (logand char #xff)))
+             (t (format "\\u%04x" char)))))
+   text t t))
+
+(defun magent-log-visible (text)
+  "Return TEXT with its control characters spelled out, except for line feeds.
+A terminal would obey them, and show something else than what is told; so it
+would those that turn the direction of text, and bytes that are no text."
+  (magent-log-spell
+   (concat "[\0-\11\13-\37\177-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+           "\x3fff80-\x3fffff]")
+   text))
+
 (defun magent-log (level format &rest args)
   "Log a message of LEVEL made of FORMAT and ARGS.
 LEVEL is one of the symbols debug, info, warn and error.  In batch Emacs,
@@ -44,7 +64,7 @@ warnings and errors are printed to standard error as well."
                              magent-log--levels)))
     (let ((text (apply #'format-message format args)))
       (when (and noninteractive (memq level '(warn error)))
-        (message "magent: %s" text))
+        (message "magent: %s" (magent-log-visible text)))
       (with-current-buffer (magent-log--buffer)
         (let ((inhibit-read-only t))
           (save-excursion

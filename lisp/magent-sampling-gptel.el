@@ -131,7 +131,9 @@ What the user said at one go is one prompt, for gptel would join the words."
               :buffer buffer :stream .stream :system .system
               :transforms nil :fsm (magent-sampling-gptel--machine)))
         (error (magent-sampling-gptel--forget buffer)
-               (signal (car err) (cdr err)))))))
+               ;; gptel calls the functions that the user gave it for keys.
+               (magent-core-fail-setting (alist-get 'backend request)
+                                         "key or another setting" err))))))
 
 (cl-defmethod magent-core-host-call ((_op (eql 'sample-start)) args)
   "Begin the sample in ARGS: its id and its request."

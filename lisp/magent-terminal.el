@@ -11,42 +11,32 @@
 
 ;;; Code:
 
+(require 'magent-log)
 (require 'magent-runtime-api)
 
 (declare-function magent-core-queue-read-line "ext:magent-module" ())
 
 ;;;; Output
 
-(defun magent-terminal--spell (regexp text)
-  "Return TEXT with the characters that REGEXP matches spelled out."
-  (replace-regexp-in-string
-   regexp
-   (lambda (match)
-     (let ((char (aref match 0)))
-       (if (< char 128) (text-char-description char) (format "\\u%04x" char))))
-   text t t))
-
-(defun magent-terminal--visible (text)
-  "Return TEXT with its control characters spelled out, except for line feeds.
-A terminal would obey them, and show something else than what is asked about;
-so it would those that turn the direction of text."
-  (magent-terminal--spell
-   "[\0-\11\13-\37\177-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-   text))
-
 (defun magent-terminal-out (text)
   "Print TEXT to standard output, at once.
 On a terminal its control characters are spelled out; files and other programs
 get what the model wrote."
   (princ (if (equal (getenv "MAGENT_TTY_OUT") "1")
-             (magent-terminal--spell "[\0-\10\13-\37\177-\u009f]"
+             (magent-log-spell "[\0-\10\13-\37\177-\u009f]"
                                      (string-replace "\r\n" "\n" text))
            text))
   (flush-standard-output))
 
+(defun magent-terminal--print (text)
+  "Print TEXT to standard error, with what a terminal would obey spelled out.
+Nothing is printed there in any other way: even names and errors may come from
+a model or its provider."
+  (princ (magent-log-visible text) #'external-debugging-output))
+
 (defun magent-terminal-err (format &rest args)
   "Print a line made of FORMAT and ARGS to standard error."
-  (princ (concat (apply #'format format args) "\n") #'external-debugging-output))
+  (magent-terminal--print (concat (apply #'format format args) "\n")))
 
 (defvar magent-terminal--state nil
   "What was printed last: nil, the id of a message, or the symbol note.")
@@ -77,7 +67,7 @@ get what the model wrote."
          (magent-terminal-out "\n"))
        (setq magent-terminal--state nil))
       ("tool-call-start"
-       (magent-terminal-note "* %s" (magent-terminal--visible .title)))
+       (magent-terminal-note "* %s" .title))
       ("tool-call-complete" (magent-terminal--show-end event))
       ("plan-update"
        (dolist (entry .entries)
@@ -85,8 +75,8 @@ get what the model wrote."
            (magent-terminal-note "  [%s] %s"
                                  (pcase .status ("completed" "x") ("in_progress" ">")
                                         (_ " "))
-                                 (magent-terminal--visible .step)))))
-      ("notice" (magent-terminal-note "! %s" (magent-terminal--visible .text))))))
+                                 .step))))
+      ("notice" (magent-terminal-note "! %s" .text)))))
 
 (defun magent-terminal--show-end (event)
   "Show how the call in EVENT, an alist, ended, unless it went well."
@@ -97,9 +87,8 @@ get what the model wrote."
            (magent-terminal-note "  refused"))
           (t
            (magent-terminal-note "  %s: %s: %s"
-                                 (magent-terminal--visible .title) .status
-                                 (magent-terminal--visible
-                                  (car (split-string (or .output "") "\n"))))))))
+                                 .title .status
+                                 (car (split-string (or .output "") "\n")))))))
 
 ;;;; Questions
 
@@ -138,7 +127,7 @@ get what the model wrote."
     (magent-terminal--show-diffs event)
     (magent-terminal--show-command event)
     (let-alist event
-      (magent-terminal-note "? %s: %s" .name (magent-terminal--visible .title)))
+      (magent-terminal-note "? %s: %s" .name .title))
     (magent-terminal--read)))
 
 (defun magent-terminal--session-p (event)
@@ -153,11 +142,11 @@ get what the model wrote."
     (magent-core-on-reply (magent-core-queue-read-line)
                           #'magent-terminal--take-line))
   (let ((event (car magent-terminal--questions)))
-    (princ (if (magent-terminal--session-p event)
-               (format "  [y]es, [n]o, or [a]lways (every \"%s\" call of this session): "
-                       (alist-get 'permission-key event))
-             "  [y]es or [n]o: ")
-           #'external-debugging-output)))
+    (magent-terminal--print
+     (if (magent-terminal--session-p event)
+         (format "  [y]es, [n]o, or [a]lways (every \"%s\" call of this session): "
+                 (alist-get 'permission-key event))
+       "  [y]es or [n]o: "))))
 
 (defun magent-terminal--take-line (_ok reply)
   "Take the line in REPLY, an alist, as the answer to the first question."
@@ -185,7 +174,7 @@ get what the model wrote."
   "Show the changes that the question EVENT, an alist, is about."
   (dolist (diff (alist-get 'diffs event))
     (let-alist diff
-      (magent-terminal-note "--- %s" (magent-terminal--visible .path))
+      (magent-terminal-note "--- %s" .path)
       (magent-terminal--show-side "-" .old)
       (magent-terminal--show-side "+" .new))))
 
@@ -195,8 +184,7 @@ get what the model wrote."
     (let ((lines (split-string (string-remove-suffix "\n" text) "\n")))
       (dolist (line (seq-take lines 12))
         (magent-terminal-note "%s %s" mark
-                              (magent-terminal--visible
-                               (truncate-string-to-width line 160 nil nil t))))
+                              (truncate-string-to-width line 160 nil nil t)))
       (when (> (length lines) 12)
         (magent-terminal-note "%s (%d more lines)" mark (- (length lines) 12))))))
 
@@ -205,7 +193,7 @@ get what the model wrote."
 The title of a call tells only where a long one begins."
   (let-alist event
     (when (and .input.command (not (equal .input.command .title)))
-      (magent-terminal-note "%s" (magent-terminal--visible .input.command)))))
+      (magent-terminal-note "%s" .input.command))))
 
 (provide 'magent-terminal)
 

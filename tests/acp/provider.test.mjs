@@ -216,11 +216,12 @@ scenario("the failure of a queued prompt is its own", async (world) => {
 });
 
 scenario(
-  "a key that cannot be had fails the prompt with the reason",
+  "a key that cannot be had fails the prompt, and what its function says is not told",
   async (world) => {
     const { agent, id } = await world.startSession();
     const error = await agent.refusedPrompt(id, "Hello?");
-    assert.match(error.message, /the keyring is locked/);
+    assert.match(error.message, /The :key of backend Locked fails with an error of the type error/);
+    assert.ok(!JSON.stringify(error).includes("keyring"), "it may hold the key itself");
     assert.equal(world.model.requests.length, 0);
     const params = { sessionId: id, configId: "model", value: "gptel/Mock/mock-1" };
     await agent.request("session/set_config_option", params);

@@ -91,17 +91,38 @@ They are arguments of `magent-define-backend'."
 (ert-deftest magent-gptel-a-key-that-fails-is-told-by-the-backends-name ()
   (magent-gptel-test--with
       `(("A" :dialect openai-chat :url "http://a/v1" :models (m)
-         :key ,(lambda () (error "No such entry")))
+         :key ,(lambda () (error "Boom sk-secret")))
         ("B" :dialect openai-chat :url "http://a/v1" :models (m)
          :key ,(lambda () (car "sk-secret"))))
-    (cl-flet ((failure (backend)
-                (should-error (magent-core-host-call
-                               'route `((backend . ,backend) (model . "m")))
-                              :type 'magent-core-host-failure)))
-      (should (string-match-p "backend A fails: No such entry\\."
-                              (format "%S" (failure "A"))))
-      (should (string-match-p "backend B fails: Wrong type" (format "%S" (failure "B"))))
-      (should-not (string-match-p "sk-secret" (format "%S" (failure "B")))))))
+    (pcase-dolist (`(,backend . ,symbol) '(("A" . "error") ("B" . "wrong-type-argument")))
+      (let ((failure (format "%S" (should-error
+                                   (magent-core-host-call
+                                    'route `((backend . ,backend) (model . "m")))
+                                   :type 'magent-core-host-failure))))
+        (should (string-match-p
+                 (format "The :key of backend %s fails with an error of the type %s\\." backend symbol)
+                 failure))
+        (should-not (string-match-p "sk-secret" failure))))))
+
+(ert-deftest magent-gptel-a-definition-that-is-refused-is-not-quoted ()
+  (pcase-dolist
+      (`(,key ,value ,part)
+       `((:url "htp://me:sk-secret@x/sk-secret?key=sk-secret" "begins with htp://x\\.")
+         (:url "sk-secret" "has no usable URL\\.")
+         (:url (sk-secret) "has no usable URL\\.")
+         (:headers ,(lambda () '(("X-Key" . "sk-secret"))) "no usable :headers")
+         (:headers (lambda () '(("X-Key" . "sk-secret"))) "no usable :headers")
+         (:headers (("X-Key: sk-secret" . "")) "no usable :headers")
+         (:headers (("X-Key" "sk-secret")) "no usable :headers")
+         (:headers ("X-Key" . "sk-secret") "no usable :headers")
+         (:params (:api_key "sk-secret") "no usable :params")
+         (:params ,(lambda () "sk-secret") "no usable :params")))
+    (magent-gptel-test--with nil
+      (let* ((plist (plist-put (copy-sequence (cdr magent-gptel-test--good)) key value))
+             (err (should-error (apply #'magent-define-backend "B" plist)
+                                :type 'magent-config-error)))
+        (should (string-match-p part (nth 1 err)))
+        (should-not (string-match-p "sk-secret" (format "%S" err)))))))
 
 (ert-deftest magent-gptel-what-is-known-of-a-model-is-told ()
   (magent-gptel-test--with
@@ -194,7 +215,7 @@ They are arguments of `magent-define-backend'."
           ("C" :dialect openai-chat :url "http://c" :models (m) :key "sk-secret"))
       (let ((answer (magent-test-host 'route :backend "B" :model "m")))
         (should-not (car answer))
-        (should (string-match-p "Keyring is locked"
+        (should (string-match-p "backend B fails with an error of the type error"
                                 (alist-get 'message (cdr answer)))))
       (magent-gptel-test--route "C" "m")
       (magent-test-host 'route :backend "C" :model "other")

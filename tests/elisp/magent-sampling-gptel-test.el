@@ -20,12 +20,12 @@
 (declare-function gptel-make-openai "ext:gptel-openai")
 (declare-function magent-sampling-gptel--without-key "magent-sampling-gptel")
 
-(defun magent-sampling-gptel-test--define (url)
-  "Define the backend of gptel that is found at URL."
+(defun magent-sampling-gptel-test--define (url &optional key)
+  "Define the backend of gptel that is found at URL, with KEY or a usual one."
   (let ((parts (url-generic-parse-url url)))
     (gptel-make-openai "Through"
       :host (format "%s:%d" (url-host parts) (url-port parts)) :protocol "http"
-      :stream t :key "sk-secret-key" :models '(demo))))
+      :stream t :key (or key "sk-secret-key") :models '(demo))))
 
 (defmacro magent-sampling-gptel-test-with (url &rest body)
   "Evaluate BODY with requests through gptel to URL, an expression."
@@ -204,6 +204,22 @@
     (should (equal (magent-sampling-gptel--without-key
                     "Incorrect key: sk-secret-key." (cdar gptel--known-backends))
                    "Incorrect key: [key]."))))
+
+(ert-deftest magent-sampling-gptel-a-key-that-fails-is-not-quoted ()
+  (magent-sampling-gptel-test-with "http://127.0.0.1:9"
+    (magent-sampling-gptel-test--define
+     "http://127.0.0.1:9" (lambda () (error "Boom sk-secret-key")))
+    (dolist (call '((route (backend . "Through") (model . "demo"))
+                    (sample-start (id . "a")
+                                  (request (backend . "Through") (model . "demo")
+                                           (system . "") (stream . t)
+                                           (speeches ((role . "user") (text . "x")))))))
+      (let* ((magent-transport (if (eq (car call) 'route) 'core 'gptel))
+             (failure (format "%S" (should-error
+                                    (magent-core-host-call (car call) (cdr call))
+                                    :type 'magent-core-host-failure))))
+        (should (string-match-p "backend Through fails with an error of the type error\\." failure))
+        (should-not (string-match-p "sk-secret" failure))))))
 
 (provide 'magent-sampling-gptel-test)
 

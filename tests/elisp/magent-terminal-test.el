@@ -13,8 +13,9 @@
 (require 'magent-terminal)
 (require 'magent-test-session)
 
-(defun magent-terminal-test--start (url prompt)
-  "Run PROMPT with the demo provider at URL, on a terminal, and return the process."
+(defun magent-terminal-test--start (url prompt &rest options)
+  "Run PROMPT with the demo provider at URL, on a terminal, and return the process.
+OPTIONS are further arguments of the command."
   (let* ((init (make-temp-file "init-" nil ".el"
                                (format "(magent-define-backend \"Demo\"
   :dialect 'openai-chat :url %S :models '(demo))\n" url)))
@@ -23,8 +24,8 @@
     (make-process
      :name "magent-exec" :connection-type 'pty :noquery t
      :buffer (generate-new-buffer " *magent-exec*")
-     :command (list (expand-file-name "../bin/magent" magent-test-lisp-directory)
-                    "exec" prompt))))
+     :command `(,(expand-file-name "../bin/magent" magent-test-lisp-directory)
+                "exec" ,@options ,prompt))))
 
 (defmacro magent-terminal-test-with (prompt &rest body)
   "Run PROMPT on a terminal, and BODY with the variable process set."
@@ -119,9 +120,28 @@
       (should (string-match-p (regexp-quote "one ^[[2J^[]0;title^G two^Mthree") text))
       (should-not (string-match-p "[\e\a\u009b]" text)))))
 
+(ert-deftest magent-terminal-test-a-terminal-obeys-no-argument ()
+  (magent-test-with-provider provider
+    (pcase-dolist (`(,option ,value ,told)
+                   '(("--session" "\e[31mx" "magent: .*x")
+                     ("--model" "\e]0;t\ano" "magent: .*model")
+                     ("--cwd" "/\302\233no\e[2J" "no\\^\\[\\[2J")
+                     ("--\e[31m" "x" "no option --\\^\\[\\[31m")))
+      (let ((process (magent-terminal-test--start (process-get provider 'url) "x"
+                                                  option value)))
+        (unwind-protect
+            (progn
+              (should (eq (magent-terminal-test--status process) 2))
+              (let ((text (with-current-buffer (process-buffer process)
+                            (buffer-string))))
+                (should (string-match-p told text))
+                (should-not (string-match-p "[\e\a\u009b]" text))))
+          (delete-process process)
+          (kill-buffer (process-buffer process)))))))
+
 (ert-deftest magent-terminal-test-control-characters-are-spelled-out ()
-  (should (equal (magent-terminal--visible "a\tb\e[1m\r\n\177\u009b\u202e漢")
-                 "a^Ib^[[1m^M\n^?\\u009b\\u202e漢")))
+  (should (equal (magent-log-visible "a\tb\e[1m\r\n\177\u009b\u202e漢\x3fff9b")
+                 "a^Ib^[[1m^M\n^?\\u009b\\u202e漢\\233")))
 
 (provide 'magent-terminal-test)
 

@@ -1,7 +1,7 @@
 //! JSON-RPC 2.0: lines in, messages out.
 
 use agent_client_protocol_schema::v1::{Error, ErrorCode};
-use magent_types::parse_json;
+use magent_types::{parse_json, shorten, strip_controls};
 use serde_json::{Map, Value, json};
 
 /// A message from the client.
@@ -31,6 +31,9 @@ pub(crate) enum Incoming {
         result: Result<Value, String>,
     },
 }
+
+/// Most characters of an error's message.
+const LONGEST_MESSAGE: usize = 2_000;
 
 /// Reads a line.  The error is what is to be answered.
 pub(crate) fn parse(line: &str) -> Result<Incoming, Value> {
@@ -79,7 +82,11 @@ fn invalid(id: Value, problem: &str) -> Value {
 pub(crate) fn response(id: Value, result: Result<Value, Error>) -> Value {
     match result {
         Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
-        Err(error) => json!({"jsonrpc": "2.0", "id": id, "error": error}),
+        Err(mut error) => {
+            // It may quote what the client sent, however long that is.
+            error.message = shorten(&strip_controls(&error.message), LONGEST_MESSAGE);
+            json!({"jsonrpc": "2.0", "id": id, "error": error})
+        }
     }
 }
 
@@ -135,6 +142,15 @@ mod tests {
                 result: Ok(Value::Null)
             })
         );
+    }
+
+    #[test]
+    fn an_error_is_told_in_short_whatever_it_quotes() {
+        let quoted = format!("\u{1b}[2J{}", "x".repeat(1_000_000));
+        let error = Error::new(ErrorCode::MethodNotFound.into(), quoted);
+        let answer = response(json!(1), Err(error));
+        let message = answer["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with('x') && message.chars().count() == LONGEST_MESSAGE);
     }
 
     #[test]

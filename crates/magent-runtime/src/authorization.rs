@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use magent_permission::{Authorization, Policy, Request, ResourceName, Source, decide};
 use magent_tools::ReadFilter;
-use magent_types::{ApprovalPolicy, ApprovalView, Decision, EventKind, ToolError};
+use magent_types::{ApprovalPolicy, ApprovalView, Decision, EventKind, ToolError, short};
 
 use crate::approval::{ApprovalDecision, ApprovalMode};
 use crate::call_audit::audit;
@@ -88,7 +88,7 @@ pub(crate) fn read_filter(turn: &TurnContext) -> ReadFilter {
 /// Refuses a call by rule and settles it.
 pub(crate) async fn refuse(turn: &TurnContext, ready: ReadyCall, authorization: &Authorization) {
     let what = match &ready.call.resource {
-        Some(resource) => format!(" to {}", resource.given()),
+        Some(resource) => format!(" to {}", short(resource.given())),
         None => String::new(),
     };
     let key = ready.tool.spec().permission_key;

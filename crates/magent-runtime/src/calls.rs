@@ -7,9 +7,12 @@ use std::sync::Arc;
 use magent_tools::{Call, Tool};
 use magent_types::{
     CallId, FileDiff, Item, ItemStatus, ItemType, Location, ModelCall, ToolKind, ToolView, TurnId,
-    UnixSeconds, parse_json,
+    UnixSeconds, parse_json, short, shorten,
 };
 use serde_json::{Value, json};
+
+/// Most characters that are kept of a tool's name.
+const LONGEST_NAME: usize = 200;
 
 /// A call on its way through the orchestrator.
 pub(crate) struct PendingCall {
@@ -44,18 +47,20 @@ impl PendingCall {
             CallId::new(call.id.as_str())
         };
         used.insert(call_id.as_str().to_owned());
+        // No tool has such a long name, so nothing is lost but what a model made up.
+        let name = shorten(&call.name, LONGEST_NAME);
         let mut item = Item::new(turn_id.clone(), ItemType::Tool, now);
         item.status = ItemStatus::Pending;
-        item.name = Some(call.name.clone());
+        item.name = Some(name.clone());
         item.call_id = Some(call_id.clone());
         item.input = storable_input(&call.arguments);
         let kind = tool.map_or(ToolKind::Other, |tool| tool.spec().kind);
         let view = ToolView {
             call_id,
             item_id: item.id.clone(),
-            name: call.name.clone(),
+            title: short(&name),
+            name,
             kind,
-            title: call.name.clone(),
             input: item.input.clone(),
             status: ItemStatus::Pending,
             live_output: tool.is_some_and(|tool| tool.has_live_output()),
@@ -72,7 +77,8 @@ impl PendingCall {
     }
 
     /// Notes what the checked call is about, for the ledger and for display.
-    pub(crate) fn describe(&mut self, title: String, locations: Vec<Location>) {
+    pub(crate) fn describe(&mut self, title: &str, locations: Vec<Location>) {
+        let title = short(title);
         self.item
             .metadata
             .insert("title".into(), title.as_str().into());
@@ -146,6 +152,22 @@ mod tests {
         let nameless = pending("", &mut used);
         assert_ne!(nameless.view.call_id, again.view.call_id);
         assert_eq!(nameless.item.call_id.as_ref(), Some(&nameless.view.call_id));
+    }
+
+    #[test]
+    fn a_name_that_a_model_made_up_is_kept_in_short_and_titles_are_a_line() {
+        let call = ModelCall {
+            id: "a".into(),
+            name: format!("a\n{}", "b".repeat(2_000_000)),
+            arguments: String::new(),
+        };
+        let mut call = PendingCall::new(&call, &"turn-1".into(), &mut HashSet::new(), None, 1.0);
+        let name = call.item.name.clone().unwrap();
+        assert!(name.starts_with("a\nb") && name.chars().count() == LONGEST_NAME);
+        assert!(call.view.title.starts_with("a b") && call.view.title.chars().count() == 200);
+        call.describe(&"long\n".repeat(1_000), Vec::new());
+        assert!(call.view.title.starts_with("long long") && call.view.title.chars().count() == 200);
+        assert_eq!(call.item.metadata["title"], call.view.title);
     }
 
     #[test]

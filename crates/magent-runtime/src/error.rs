@@ -2,13 +2,13 @@
 
 use magent_ledger::LedgerError;
 use magent_permission::RuleError;
-use magent_types::{Failure, FailureKind, SessionId};
+use magent_types::{Failure, FailureKind, SessionId, short};
 
 /// A request that the runtime could not carry out.
 #[derive(Debug, thiserror::Error)]
 pub enum RuntimeError {
     /// There is no such session in this scope, live or saved.
-    #[error("There is no session {0} in this project.")]
+    #[error("There is no session {} in this project.", short(.0.as_str()))]
     UnknownSession(SessionId),
     /// The session's files.
     #[error("The session cannot be opened: {0}.")]
@@ -20,7 +20,7 @@ pub enum RuntimeError {
     #[error("The prompt is empty.")]
     BlankPrompt,
     /// There is no such agent.
-    #[error("There is no agent {name}.")]
+    #[error("There is no agent {}.", short(name))]
     UnknownAgent {
         /// What was asked for.
         name: String,
@@ -28,10 +28,10 @@ pub enum RuntimeError {
         known: Vec<String>,
     },
     /// There is no such tool, or the agent may not use it.
-    #[error("The tool {0} is not available to this agent.")]
+    #[error("The tool {} is not available to this agent.", short(.0))]
     UnavailableTool(String),
     /// There is no such model.
-    #[error("There is no model {name}.")]
+    #[error("There is no model {}.", short(name))]
     UnknownModel {
         /// What was asked for.
         name: String,
@@ -121,7 +121,8 @@ impl RuntimeError {
 /// The names there are; of many only the first, for this is one line.
 fn there_are(known: &[String]) -> String {
     const SHOWN: usize = 8;
-    let names = known.get(..SHOWN).unwrap_or(known).join(", ");
+    let shown: Vec<String> = known.iter().take(SHOWN).map(|name| short(name)).collect();
+    let names = shown.join(", ");
     match known.len() {
         0 => "There are none.".to_owned(),
         count if count > SHOWN => format!("There are {names} and {} more.", count - SHOWN),

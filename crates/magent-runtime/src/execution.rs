@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use magent_tools::{Call, Tool, ToolContext};
-use magent_types::{EventKind, Failure, ItemStatus, ToolError, ToolOutput};
+use magent_types::{EventKind, Failure, ItemStatus, ToolError, ToolOutput, short};
 
 use crate::authorization::read_filter;
 use crate::call_audit::audit_call;
@@ -71,7 +71,7 @@ async fn recheck(turn: &TurnContext, call: &Call) -> Result<(), ToolError> {
         code: "resource-identity-changed".to_owned(),
         message: format!(
             "{} no longer leads to the file that was checked; look at it again first.",
-            frozen.given()
+            short(frozen.given())
         ),
         content: String::new(),
         exit_code: None,

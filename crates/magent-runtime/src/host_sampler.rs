@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use magent_sampling::{
-    ProviderError, Route, SampleLimits, SampleRequest, Sampler, SseEvent, codec_for, pass_on,
+    Patience, ProviderError, Route, SampleLimits, SampleRequest, Sampler, SseEvent, codec_for,
+    pass_on,
 };
 use magent_tools::{HostError, HostPort};
 use magent_types::{ModelEvent, fresh_suffix};
@@ -99,11 +100,12 @@ impl Sampler for HostSampler {
             }
         }
         let mut decoder = codec.decoder(route);
+        let mut patience = Patience::new(limits);
         while !decoder.is_complete() {
             let data = tokio::select! {
                 biased;
                 () = cancel.cancelled() => return Err(ProviderError::Cancelled),
-                data = limits.within(route, incoming.recv()) => data?,
+                data = patience.within(route, incoming.recv()) => data?,
             };
             // The ticket keeps the sender, so there is always a next one to wait for.
             let Some(data) = data else { break };
@@ -116,6 +118,8 @@ impl Sampler for HostSampler {
             // An error ends the sample in Emacs as well.
             ticket.ended = taken.is_err() || decoder.is_complete();
             pass_on(&events, out).await?;
+            // Lisp reports nothing that says nothing.
+            patience.progress();
             taken?;
         }
         let mut out = Vec::new();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use magent_tools::{LiveOutput, clip_lines};
+use magent_types::strip_controls;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -185,70 +186,9 @@ impl LiveOutput for LiveRelay {
     }
 }
 
-/// Takes terminal control sequences out: a text display can only show them as noise.
-/// A carriage return that redraws a line (progress bars) becomes a new line.
-pub(crate) fn strip_controls(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
-        match character {
-            '\u{1b}' => skip_sequence(&mut characters),
-            '\r' => {
-                if characters.peek() != Some(&'\n') {
-                    out.push('\n');
-                }
-            }
-            '\n' | '\t' => out.push(character),
-            '\u{8}' => {
-                out.pop();
-            }
-            character if character.is_control() => {}
-            character => out.push(character),
-        }
-    }
-    out
-}
-
-/// Skips the rest of an escape sequence: CSI up to its final byte, OSC up to its
-/// terminator, anything else one character.
-fn skip_sequence(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
-    match characters.next() {
-        Some('[') => {
-            for character in characters.by_ref() {
-                if ('\u{40}'..='\u{7e}').contains(&character) {
-                    break;
-                }
-            }
-        }
-        Some(']') => {
-            while let Some(character) = characters.next() {
-                if character == '\u{7}' {
-                    break;
-                }
-                if character == '\u{1b}' {
-                    characters.next();
-                    break;
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn control_sequences_are_gone_and_text_stays() {
-        assert_eq!(strip_controls("\u{1b}[31mred\u{1b}[0m 漢"), "red 漢");
-        assert_eq!(
-            strip_controls("\u{1b}]0;title\u{7}a\u{1b}]8;;x\u{1b}\\b"),
-            "ab"
-        );
-        assert_eq!(strip_controls("10%\r20%\r\ndone\n"), "10%\n20%\ndone\n");
-        assert_eq!(strip_controls("ab\u{8}c\u{0}\u{1b}"), "ac");
-    }
 
     #[tokio::test]
     async fn a_flood_is_shown_in_part_and_said_so() {

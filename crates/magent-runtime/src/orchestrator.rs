@@ -18,7 +18,7 @@
 use std::sync::Arc;
 
 use magent_tools::{Call, Resource, Tool, check_arguments, resolve_path};
-use magent_types::ToolError;
+use magent_types::{ToolError, short};
 use serde_json::Value;
 
 use crate::calls::{PendingCall, ReadyCall};
@@ -67,7 +67,10 @@ async fn prepare(
     let (arguments, reason) = check_arguments(tool.spec(), &pending.raw_arguments)
         .map_err(|error| ToolError::failed("bad_arguments", format!("{name}: {error}.")))?;
     if let Some(reason) = reason {
-        pending.item.metadata.insert("reason".into(), reason.into());
+        pending
+            .item
+            .metadata
+            .insert("reason".into(), short(&reason).into());
     }
     let resource = match tool.spec().resource_argument {
         None => None,
@@ -81,7 +84,7 @@ async fn prepare(
         resource,
     };
     let context = tool_context(turn, None);
-    pending.describe(tool.title(&call, &context), tool.locations(&call));
+    pending.describe(&tool.title(&call, &context), tool.locations(&call));
     // A call that is cancelled while it waits is shown from what the ledger has.
     turn.record(|ledger, now| ledger.start_item(pending.item.clone(), now));
     tool.check(&call, &context)?;
@@ -104,7 +107,7 @@ pub(crate) async fn resolve(turn: &TurnContext, given: &str) -> Result<Resource,
         Ok(Ok(resource)) => Ok(resource),
         Ok(Err(error)) => Err(ToolError::Failed {
             code: "canonicalization-deny".to_owned(),
-            message: format!("Access denied: {error} ({given:?})."),
+            message: format!("Access denied: {error} ({:?}).", short(given)),
             content: String::new(),
             exit_code: None,
             metadata: [("approval-source".to_owned(), "canonicalization-deny".into())]

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use magent_types::{
     EventKind, Item, ItemStatus, ItemType, ModelCall, ModelEvent, NativeOrigin, Role, StopReason,
-    Usage,
+    Usage, short,
 };
 use serde_json::{Value, json};
 
@@ -77,10 +77,13 @@ impl<'a> Recorder<'a> {
                     self.grow(ItemType::Reasoning, &text);
                 }
             }
-            ModelEvent::MessageEnd(phase) => self.end_message(phase.as_deref()),
+            ModelEvent::MessageEnd(phase) => self.end_message(phase.as_deref().map(short)),
             ModelEvent::ToolCall(call) => self.calls.push(call),
             ModelEvent::Native(answer) => self.native = Some(answer),
             ModelEvent::Usage(usage) => self.usage = usage,
+            ModelEvent::Completed(StopReason::Other(name)) => {
+                self.stop = Some(StopReason::Other(short(&name)));
+            }
             ModelEvent::Completed(stop) => self.stop = Some(stop),
         }
     }
@@ -157,7 +160,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Ends a message of the provider's; its phase is kept as it was given.
-    fn end_message(&mut self, phase: Option<&str>) {
+    fn end_message(&mut self, phase: Option<String>) {
         if self
             .open
             .as_ref()
@@ -166,7 +169,7 @@ impl<'a> Recorder<'a> {
             self.end_block();
         }
         for block in self.texts.iter_mut().skip(self.ended) {
-            block.item.phase = phase.map(str::to_owned);
+            block.item.phase.clone_from(&phase);
         }
         self.ended = self.texts.len();
     }

@@ -4,12 +4,11 @@ use magent_ledger::{TranscriptEntry, transcript};
 use magent_tools::Catalog;
 use magent_types::{
     CallId, FileDiff, Item, ItemStatus, ItemType, Location, PlanEntry, PlanStatus, Role, Thread,
-    ToolKind, ToolView, Turn, TurnStatus,
+    ToolKind, ToolView, Turn, TurnStatus, strip_controls,
 };
 use serde_json::Value;
 
 use crate::ReplayEntry;
-use crate::live::strip_controls;
 use crate::settlement::failure_header;
 
 /// Everything that is shown again, in its original order.

@@ -5,12 +5,15 @@
 use std::sync::Arc;
 
 use magent_tools::{Call, Tool, bound_output};
-use magent_types::{EventKind, Item, ItemStatus, ItemType, PlanEntry, ToolError, ToolOutput};
+use magent_types::{
+    EventKind, Item, ItemStatus, ItemType, PlanEntry, ToolError, ToolOutput, shorten,
+    strip_controls,
+};
 use serde_json::{Map, Value, json};
 
 use crate::call_audit::audit_call;
 use crate::calls::PendingCall;
-use crate::live::strip_controls;
+
 use crate::turn_context::TurnContext;
 
 /// Steps 8 to 10.
@@ -24,8 +27,9 @@ pub(crate) async fn settle(
     let (status, error) = match result {
         Ok(output) => {
             plan = output.plan.clone().map(|entries| {
-                let explanation = call.map(|(_, call)| call.text("explanation").to_owned());
-                (entries, explanation.filter(|text| !text.is_empty()))
+                let explanation = output.metadata.get("explanation").and_then(Value::as_str);
+                let explanation = explanation.filter(|text| !text.is_empty());
+                (entries, explanation.map(str::to_owned))
             });
             complete(turn, &mut pending, output).await;
             (ItemStatus::Completed, Value::Null)
@@ -101,6 +105,10 @@ fn exit_code(value: &Value) -> Option<i32> {
     i32::try_from(value.get("exit_code")?.as_i64()?).ok()
 }
 
+/// Most characters of the message of a failed call.  What a call put out is bounded apart
+/// from it.
+const LONGEST_MESSAGE: usize = 4_000;
+
 /// What a model reads of a failed call: how it ended, why, and what it had put out.
 async fn fail(turn: &TurnContext, pending: &mut PendingCall, error: ToolError) -> Value {
     let (code, message, content, exit_code, metadata) = match error {
@@ -126,6 +134,7 @@ async fn fail(turn: &TurnContext, pending: &mut PendingCall, error: ToolError) -
             Map::new(),
         ),
     };
+    let message = shorten(&message, LONGEST_MESSAGE);
     let body = bound(turn, pending, &content, true).await;
     let mut text = failure_header(&code, exit_code);
     text.push_str(&message);

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use magent_types::{Failure, FailureKind};
 
+use crate::sampler::KEPT_ALIVE;
+
 /// An answer that is no success.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpFailure {
@@ -50,13 +52,15 @@ pub enum ProviderError {
         /// Host and port.
         host: String,
     },
-    /// Nothing came for too long.
-    #[error("{host} sent nothing for {seconds} s")]
+    /// Nothing came for too long, or nothing of the answer for much too long.
+    #[error("{}", silence(host, *seconds, *kept_alive))]
     Silent {
         /// Host and port.
         host: String,
         /// The limit.
         seconds: u64,
+        /// Whether the server showed that it was alive.
+        kept_alive: bool,
     },
     /// What came is not what the protocol says.
     #[error("{host} sent something unexpected: {problem}")]
@@ -72,6 +76,18 @@ pub enum ProviderError {
     /// The request was cancelled.
     #[error("cancelled")]
     Cancelled,
+}
+
+/// The words for a server that says nothing.
+fn silence(host: &str, seconds: u64, kept_alive: bool) -> String {
+    if kept_alive {
+        format!(
+            "{host} kept the connection alive but sent nothing of the answer for \
+             {KEPT_ALIVE} times the limit of {seconds} s"
+        )
+    } else {
+        format!("{host} sent nothing for {seconds} s")
+    }
 }
 
 /// Whether asking again may help.

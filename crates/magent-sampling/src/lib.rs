@@ -10,11 +10,13 @@
 
 mod dialect;
 mod error;
+mod escapes;
 mod fingerprint;
 mod redact;
 mod request;
 mod route;
 mod sampler;
+mod secrets;
 mod sse;
 mod transport;
 
@@ -24,6 +26,6 @@ pub use fingerprint::fingerprint;
 pub use redact::Redactor;
 pub use request::{SampleRequest, WireTool};
 pub use route::{ProxyChoice, Route, Secret};
-pub use sampler::{SampleLimits, Sampler, pass_on};
+pub use sampler::{Patience, SampleLimits, Sampler, pass_on};
 pub use sse::{SseDecoder, SseEvent};
 pub use transport::HttpSampler;

@@ -2,10 +2,12 @@
 
 use std::mem;
 
-use magent_types::ModelEvent;
+use magent_types::{ModelEvent, StopReason};
 use serde_json::Value;
 
 use crate::Route;
+use crate::escapes::Unescaped;
+use crate::secrets;
 
 /// Knows the secrets of one request and removes them from texts that come back, since
 /// servers and proxies like to echo what they were sent.
@@ -14,56 +16,37 @@ pub struct Redactor {
     secrets: Vec<String>,
 }
 
-/// Shorter texts are no secrets, and removing them would garble the message.
-const SHORTEST: usize = 6;
-
 impl Redactor {
-    /// Collects the secrets of a route: header values, their last words (`Bearer X`)
-    /// and the values of the URL's query.
+    /// Collects the secrets of a route: keys in its headers, in its URL and among the
+    /// user's own fields, however a server may spell them.
     pub fn for_route(route: &Route) -> Self {
-        const HARMLESS: [&str; 3] = ["content-type", "accept", "user-agent"];
-        let mut secrets = Vec::new();
-        for (name, value) in &route.headers {
-            if HARMLESS.contains(&name.to_ascii_lowercase().as_str()) {
-                continue;
-            }
-            let value = value.reveal();
-            secrets.push(value.to_owned());
-            secrets.extend(value.split_whitespace().last().map(str::to_owned));
+        Self {
+            secrets: secrets::of_route(route),
         }
-        let url = route.url.reveal();
-        if let Some((_, query)) = url.split_once('?') {
-            for pair in query.split('&') {
-                secrets.extend(pair.split_once('=').map(|(_, value)| value.to_owned()));
-            }
-        }
-        if let Some(credentials) = url
-            .split_once("://")
-            .and_then(|(_, rest)| rest.split(['/', '?']).next())
-            .and_then(|authority| authority.rsplit_once('@'))
-            .map(|(credentials, _)| credentials)
-        {
-            secrets.push(credentials.to_owned());
-            secrets.extend(credentials.split_once(':').map(|(_, p)| p.to_owned()));
-        }
-        secrets.retain(|secret| secret.len() >= SHORTEST);
-        // Longer ones first, so that a part never spoils the whole.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        secrets.dedup();
-        Self { secrets }
     }
 
-    /// The text without the secrets.
+    /// The text without the secrets, also where JSON or a URL spells their characters with
+    /// escapes.
     pub fn clean(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for secret in &self.secrets {
             if text.contains(secret.as_str()) {
-                text = text.replace(secret.as_str(), "<redacted>");
+                text = text.replace(secret.as_str(), REDACTED);
             }
+        }
+        if text.contains(['\\', '%']) {
+            let mut unescaped = Unescaped::read(text);
+            for secret in &self.secrets {
+                unescaped.remove(secret);
+            }
+            text = unescaped.into_text();
         }
         text
     }
 }
+
+/// What stands for a secret.
+pub(crate) const REDACTED: &str = "<redacted>";
 
 /// Removes a request's secrets from an answer that comes in pieces, which may cut a
 /// secret in two.
@@ -92,7 +75,9 @@ impl StreamRedactor {
             ModelEvent::ReasoningDelta(text) => self.text(&text, true, out),
             ModelEvent::ToolCall(mut call) => {
                 self.flush(out);
-                call.arguments = self.redactor.clean(&call.arguments);
+                for text in [&mut call.id, &mut call.name, &mut call.arguments] {
+                    *text = self.redactor.clean(text);
+                }
                 out.push(ModelEvent::ToolCall(call));
             }
             ModelEvent::Native(mut answer) => {
@@ -100,9 +85,17 @@ impl StreamRedactor {
                 self.redactor.clean_json(&mut answer);
                 out.push(ModelEvent::Native(answer));
             }
-            event @ (ModelEvent::MessageEnd(_)
-            | ModelEvent::Usage(_)
-            | ModelEvent::Completed(_)) => {
+            ModelEvent::MessageEnd(phase) => {
+                self.flush(out);
+                let phase = phase.map(|phase| self.redactor.clean(&phase));
+                out.push(ModelEvent::MessageEnd(phase));
+            }
+            ModelEvent::Completed(StopReason::Other(reason)) => {
+                self.flush(out);
+                let reason = StopReason::Other(self.redactor.clean(&reason));
+                out.push(ModelEvent::Completed(reason));
+            }
+            event @ (ModelEvent::Usage(_) | ModelEvent::Completed(_)) => {
                 self.flush(out);
                 out.push(event);
             }
@@ -143,7 +136,13 @@ impl Redactor {
         match value {
             Value::String(text) => *text = self.clean(text),
             Value::Array(values) => values.iter_mut().for_each(|value| self.clean_json(value)),
-            Value::Object(fields) => fields.values_mut().for_each(|value| self.clean_json(value)),
+            Value::Object(fields) => {
+                let cleaned = mem::take(fields).into_iter().map(|(name, mut value)| {
+                    self.clean_json(&mut value);
+                    (self.clean(&name), value)
+                });
+                *fields = cleaned.collect();
+            }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
@@ -162,7 +161,7 @@ impl Redactor {
 
 #[cfg(test)]
 mod tests {
-    use magent_types::{ModelCall, StopReason};
+    use magent_types::ModelCall;
     use serde_json::json;
 
     use super::*;
@@ -181,9 +180,11 @@ mod tests {
         let texts = out.into_iter().map(|event| match event {
             ModelEvent::TextDelta(text) => text,
             ModelEvent::ReasoningDelta(text) => format!("({text})"),
-            ModelEvent::ToolCall(call) => call.arguments,
+            ModelEvent::ToolCall(call) => format!("{} {} {}", call.id, call.name, call.arguments),
             ModelEvent::Native(answer) => answer.to_string(),
-            ModelEvent::MessageEnd(_) | ModelEvent::Usage(_) => String::new(),
+            ModelEvent::MessageEnd(phase) => phase.unwrap_or_default(),
+            ModelEvent::Usage(_) => String::new(),
+            ModelEvent::Completed(StopReason::Other(reason)) => reason,
             ModelEvent::Completed(_) => ".".to_owned(),
         });
         texts.collect()
@@ -208,21 +209,29 @@ mod tests {
     }
 
     #[test]
-    fn text_and_reasoning_are_not_joined_and_calls_are_cleaned() {
-        let call = ModelCall {
-            id: "a".into(),
-            name: "bash".into(),
-            arguments: "echo secret-1".into(),
-        };
+    fn text_and_reasoning_are_not_joined() {
         let events = vec![
             ModelEvent::ReasoningDelta("secret".into()),
             ModelEvent::TextDelta("-1".into()),
-            ModelEvent::ToolCall(call),
-            ModelEvent::Native(json!([{"a": "secret-1"}])),
         ];
-        assert_eq!(
-            told(redactor(&["secret-1"]), events),
-            r#"(secret)-1echo <redacted>[{"a":"<redacted>"}]"#
-        );
+        assert_eq!(told(redactor(&["secret-1"]), events), "(secret)-1");
+    }
+
+    #[test]
+    fn everything_that_a_provider_can_write_is_cleaned() {
+        let call = ModelCall {
+            id: "id-secret-1".into(),
+            name: "secret-1".into(),
+            arguments: r#"{"command":"echo secret\u002d1"}"#.into(),
+        };
+        let events = vec![
+            ModelEvent::ToolCall(call),
+            ModelEvent::Native(json!([{"a": "secret-1", "secret-1": r#"{"b":"secret\u002d1"}"#}])),
+            ModelEvent::MessageEnd(Some("secret-1".into())),
+            ModelEvent::Completed(StopReason::Other("secret-1".into())),
+        ];
+        let told = told(redactor(&["secret-1"]), events);
+        assert_eq!(told.matches("<redacted>").count(), 8, "{told}");
+        assert!(!told.contains("secret"), "{told}");
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use magent_types::Scope;
+use magent_types::{Scope, short};
 
 /// The file or folder that a call names, frozen when the call is checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +49,9 @@ pub enum PathError {
     /// The text holds a NUL, which no file name can.
     #[error("the path holds a NUL character")]
     Nul,
+    /// The text is longer than any system takes.
+    #[error("the path is longer than {LONGEST_PATH} bytes")]
+    TooLong,
     /// A variable in the path is not set.
     #[error("the path uses the variable ${0}, which is not set")]
     UndefinedVariable(String),
@@ -67,6 +70,9 @@ pub enum PathError {
 }
 
 const MAX_LINKS: u32 = 40;
+
+/// The limit of Linux.  Each part of a path costs a look at the disk.
+const LONGEST_PATH: usize = 4_096;
 
 /// Gives a path its identity.
 ///
@@ -94,6 +100,9 @@ fn resolve_with(
     if given.is_empty() {
         return Err(PathError::Empty);
     }
+    if given.len() > LONGEST_PATH {
+        return Err(PathError::TooLong);
+    }
     if given.contains('\0') {
         return Err(PathError::Nul);
     }
@@ -103,6 +112,9 @@ fn resolve_with(
     let expanded = expand_variables(given, environment)?;
     let expanded = expand_home(&expanded, home)?;
     let absolute = base.join(expanded);
+    if absolute.as_os_str().len() > LONGEST_PATH {
+        return Err(PathError::TooLong);
+    }
     let canonical = canonicalize_missing(&absolute)?;
     let path = canonical
         .to_str()
@@ -178,7 +190,7 @@ fn expand_variables(
         let (name, tail) = match after.strip_prefix('{') {
             Some(braced) => match braced.split_once('}') {
                 Some((name, tail)) => (name, tail),
-                None => return Err(PathError::UndefinedVariable(braced.to_owned())),
+                None => return Err(PathError::UndefinedVariable(short(braced))),
             },
             None => {
                 let end = after
@@ -192,7 +204,7 @@ fn expand_variables(
             out.push('$');
         } else {
             let value =
-                environment(name).ok_or_else(|| PathError::UndefinedVariable(name.to_owned()))?;
+                environment(name).ok_or_else(|| PathError::UndefinedVariable(short(name)))?;
             out.push_str(&value);
         }
         rest = tail;
@@ -208,7 +220,7 @@ fn expand_home(path: &str, home: Option<&Path>) -> Result<PathBuf, PathError> {
     let (user, tail) = rest.split_once('/').unwrap_or((rest, ""));
     match home {
         Some(home) if user.is_empty() => Ok(home.join(tail)),
-        _ => Err(PathError::Home(format!("~{user}"))),
+        _ => Err(PathError::Home(format!("~{}", short(user)))),
     }
 }
 

@@ -53,6 +53,29 @@ fn undefined_variables_and_other_homes_have_no_identity() {
     assert_eq!(resolve("a\0b", &root), Err(PathError::Nul));
 }
 
+#[test]
+fn paths_that_no_system_takes_are_refused_at_once() {
+    let (_keep, root) = project();
+    for given in ["a/".repeat(5_000_000), format!("${}", "x".repeat(5_000))] {
+        assert_eq!(resolve(&given, &root), Err(PathError::TooLong));
+    }
+    let far = |_: &str| Some("x/".repeat(3_000));
+    let local = Scope::Project(root.to_str().unwrap().to_owned());
+    assert_eq!(
+        resolve_with("$FAR", &root, None, &local, &far),
+        Err(PathError::TooLong)
+    );
+    let remote = Scope::Project("/ssh:h:/p".to_owned());
+    assert_eq!(
+        resolve_path(&"a/".repeat(5_000), &root, None, &remote),
+        Err(PathError::TooLong)
+    );
+    let Err(error) = resolve(&format!("${}", "x".repeat(4_000)), &root) else {
+        panic!("there is no such variable");
+    };
+    assert!(error.to_string().len() < 300, "{error}");
+}
+
 /// C57: a link inside the project that leads outside must show where it leads,
 /// for reads, for new files below it, and when it dangles.
 #[test]

@@ -1,5 +1,7 @@
 //! The one shape in which an error leaves the core.
 
+use crate::{shorten, strip_controls};
+
 /// What part of the system a failure belongs to; names the Lisp condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureKind {
@@ -34,7 +36,8 @@ impl FailureKind {
 /// A failure as it is told to people and programs: what happened, of which kind,
 /// a stable code where one exists, and what to do about it.
 ///
-/// Messages and hints never carry keys, tokens or header values.
+/// Messages and hints never carry keys, tokens or header values.  What they quote of others
+/// has lost its control characters, and whatever that is, they stay short.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The part of the system.
@@ -53,7 +56,7 @@ impl Failure {
         Self {
             kind,
             code: code.into(),
-            message: message.into(),
+            message: told(&message.into()),
             hint: None,
         }
     }
@@ -61,7 +64,7 @@ impl Failure {
     /// Adds what the person can do.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+        self.hint = Some(told(&hint.into()));
         self
     }
 
@@ -70,6 +73,30 @@ impl Failure {
         match &self.hint {
             Some(hint) => format!("{} {hint}", self.message),
             None => self.message.clone(),
+        }
+    }
+}
+
+/// A text as it may be told.
+fn told(text: &str) -> String {
+    const LONGEST: usize = 2_000;
+    shorten(&strip_controls(text), LONGEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_wrote_is_told_in_short_and_without_control_characters() {
+        let quoted = format!(
+            "it says \u{1b}[2J\u{1b}]0;title\u{7}no{}",
+            "x".repeat(9_000)
+        );
+        let failure = Failure::new(FailureKind::Provider, "c", &quoted).with_hint(quoted);
+        for text in [Some(failure.message), failure.hint].into_iter().flatten() {
+            assert!(text.starts_with("it says noxx"), "{text}");
+            assert_eq!(text.chars().count(), 2_000);
         }
     }
 }

@@ -18,6 +18,7 @@ mod json_text;
 mod ledger;
 mod model;
 mod permission;
+mod plain;
 mod plan;
 mod scope;
 mod status;
@@ -40,6 +41,7 @@ pub use model::{
     Thinking, Usage, is_capable,
 };
 pub use permission::{Decision, PermissionRules, Rule};
+pub use plain::{is_disruptive, one_line, short, shorten, strip_controls};
 pub use plan::{PlanEntry, PlanStatus};
 pub use scope::Scope;
 pub use status::{ItemStatus, ThreadStatus, TurnStatus};

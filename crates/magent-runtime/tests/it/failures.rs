@@ -241,3 +241,52 @@ async fn a_failing_disk_is_told_and_costs_nothing() {
     let loaded = directory.load(&world.scope(), &world.session).unwrap();
     assert_eq!(loaded.ledger.thread().turns.len(), 2);
 }
+
+/// Whatever a model makes up, nobody has to read megabytes of it.
+#[tokio::test]
+async fn errors_titles_and_steps_are_short_whatever_a_model_makes_up() {
+    let long = "x".repeat(300_000);
+    let plan = json!({
+        "plan": [{"step": long, "status": "pending"}],
+        "explanation": long,
+        "reason": long,
+    });
+    let world = World::new([
+        Reply::calling("c1", &long, &json!({})),
+        Reply::calling("c2", "read_file", &read_args(&format!("${long}"))),
+        Reply::calling(
+            "c3",
+            "glob",
+            &json!({"pattern": format!("[{long}"), "path": "."}),
+        ),
+        Reply::calling("c4", "update_plan", &plan),
+        Reply::answer("done"),
+    ])
+    .await;
+    let outcome = world.turn("go").await;
+    assert_eq!(outcome.text, "done");
+    let results = world.results();
+    assert_eq!(results.len(), 4);
+    assert!(results.iter().all(|result| result.len() < 12_000));
+    for event in world.events.lock().iter() {
+        match &event.kind {
+            EventKind::ToolPending(view) | EventKind::ToolComplete(view) => {
+                let texts = [&view.name, &view.title, &view.content];
+                assert!(texts.iter().all(|text| text.chars().count() <= 5_000));
+            }
+            EventKind::PlanUpdate {
+                entries,
+                explanation,
+            } => {
+                assert_eq!(entries[0].step.chars().count(), 500);
+                assert_eq!(explanation.as_ref().unwrap().chars().count(), 500);
+            }
+            _ => {}
+        }
+    }
+    for item in world.saved_items() {
+        let kept = item.metadata.values().map(|value| value.to_string().len());
+        assert!(kept.max().unwrap_or_default() < 100_000, "{:?}", item.kind);
+        assert!(item.name.unwrap_or_default().len() < 1_000);
+    }
+}

@@ -1,6 +1,8 @@
 //! Codecs: how each provider's protocol says a request and an answer.
 
 mod anthropic;
+#[cfg(test)]
+mod call_name_tests;
 mod framing;
 mod gemini;
 mod gptel;
@@ -10,7 +12,7 @@ mod openai_chat;
 mod openai_responses;
 mod speech;
 #[cfg(test)]
-mod test_support;
+pub(crate) mod test_support;
 mod wire;
 
 pub use framing::{EventDecoder, Framing};
@@ -58,6 +60,12 @@ pub trait Decoder: Send {
 
     /// Decodes an answer that came as one body instead.
     fn whole(&mut self, body: &Value, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError>;
+
+    /// How much of the answer is held back until it is whole: grows with every piece of a
+    /// call, and not with events that say nothing.
+    fn held(&self) -> usize {
+        0
+    }
 
     /// Whether the answer is whole, so that the connection need not be read further.
     fn is_complete(&self) -> bool;

@@ -139,6 +139,39 @@ pub(super) fn join(text: &mut String, more: &str) {
     text.push_str(more);
 }
 
+/// The name of a call as every provider takes it back.  Models make names up, and one that
+/// the provider's own rules forbid would have every later request refused; the result of
+/// such a call says what was asked for.
+pub(super) fn call_name(name: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 64;
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
+    let begins_well = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    if begins_well && name.len() <= LONGEST && name.chars().all(is_plain) {
+        return Cow::Borrowed(name);
+    }
+    if name.trim().is_empty() {
+        return Cow::Borrowed("unknown");
+    }
+    let mut plain = String::new();
+    // Gemini refuses names that begin with a digit or a hyphen.
+    if name.starts_with(|first: char| first.is_ascii_digit() || first == '-') {
+        plain.push('_');
+    }
+    let characters = name.chars().map(|it| if is_plain(it) { it } else { '_' });
+    plain.extend(characters.take(LONGEST - plain.len()));
+    Cow::Owned(plain)
+}
+
+/// Gives a call in a provider's own form a name that the provider takes back.
+pub(super) fn mend_name(call: &mut Map<String, Value>) {
+    let name = call.get("name").and_then(Value::as_str).unwrap_or_default();
+    let plain = call_name(name);
+    if plain != name {
+        let plain = plain.into_owned();
+        call.insert("name".into(), plain.into());
+    }
+}
+
 /// The arguments of a call as an object, which every provider wants.  Arguments that were
 /// no JSON are kept in the ledger as the text they were.
 pub(super) fn call_input(tool: &ToolExchange) -> Value {

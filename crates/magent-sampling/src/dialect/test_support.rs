@@ -12,7 +12,7 @@ use super::{Codec, EventDecoder};
 use crate::{ProviderError, ProxyChoice, Route, SampleRequest, Secret};
 
 /// A route to the model `model` in a dialect.
-pub(super) fn route(dialect: Dialect, model: &str) -> Route {
+pub(crate) fn route(dialect: Dialect, model: &str) -> Route {
     Route {
         backend: "test".into(),
         model: model.into(),

@@ -1,6 +1,6 @@
 //! What all protocols over JSON have in common.
 
-use magent_types::{SamplingParams, parse_json};
+use magent_types::{SamplingParams, parse_json, strip_controls};
 use serde_json::{Map, Value, json};
 
 use crate::{ProviderError, Route, SseEvent, WireTool};
@@ -23,7 +23,8 @@ pub(super) fn event_json(host: &str, event: &SseEvent) -> Result<Value, Provider
         } else if data.starts_with('<') {
             unexpected(host, "a web page instead of an answer")
         } else {
-            let line = data.lines().next().unwrap_or_default();
+            let plain = strip_controls(data);
+            let line = plain.lines().next().unwrap_or_default();
             let told: String = line.chars().take(TOLD).collect();
             unexpected(host, format!("an event is not JSON ({error}): {told}"))
         }

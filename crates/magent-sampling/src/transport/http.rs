@@ -13,8 +13,8 @@ use super::client::Clients;
 use super::response::{BodyKind, ERROR_BODY_LIMIT, body_kind, http_failure};
 use crate::redact::StreamRedactor;
 use crate::{
-    Codec, EventDecoder, ProviderError, Redactor, Route, SampleLimits, SampleRequest, Sampler,
-    codec_for, pass_on,
+    Codec, EventDecoder, Patience, ProviderError, Redactor, Route, SampleLimits, SampleRequest,
+    Sampler, codec_for, pass_on,
 };
 
 /// The most bytes of an answer.
@@ -49,7 +49,7 @@ impl Sampler for HttpSampler {
             route,
             codec,
             answer: StreamRedactor::new(Redactor::for_route(route)),
-            limits,
+            patience: Patience::new(limits),
             events,
         };
         let client = self.clients.for_route(route)?;
@@ -67,7 +67,7 @@ struct Attempt<'a> {
     codec: &'a dyn Codec,
     /// What the answer passes through.
     answer: StreamRedactor,
-    limits: SampleLimits,
+    patience: Patience,
     events: mpsc::Sender<ModelEvent>,
 }
 
@@ -117,15 +117,16 @@ impl Attempt<'_> {
             .header(ACCEPT_ENCODING, "identity")
             .body(body);
         for (name, value) in &self.route.headers {
-            let unusable = || {
+            let backend = &self.route.backend;
+            // What is no name may be the key in its place.
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
+                ProviderError::Route(format!("A header of backend {backend} has no usable name."))
+            })?;
+            let mut value = HeaderValue::from_bytes(value.reveal().as_bytes()).map_err(|_| {
                 ProviderError::Route(format!(
-                    "The header {name} of backend {} cannot be sent.",
-                    self.route.backend
+                    "The header {name} of backend {backend} cannot be sent."
                 ))
-            };
-            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unusable())?;
-            let mut value =
-                HeaderValue::from_bytes(value.reveal().as_bytes()).map_err(|_| unusable())?;
+            })?;
             value.set_sensitive(true);
             request = request.header(name, value);
         }
@@ -133,7 +134,7 @@ impl Attempt<'_> {
     }
 
     async fn within<T>(&self, work: impl Future<Output = T>) -> Result<T, ProviderError> {
-        self.limits.within(self.route, work).await
+        self.patience.within(self.route, work).await
     }
 
     async fn events(&mut self, response: reqwest::Response) -> Result<(), ProviderError> {
@@ -163,8 +164,13 @@ impl Attempt<'_> {
                     return result.map_err(|error| self.clean(error));
                 }
             };
+            let held = decoder.held();
             let result = self.decode(&mut *decoder, &mut raw, &mut out);
+            let goes_on = decoder.held() > held || out.iter().any(is_progress);
             self.pass_on(&mut out).await?;
+            if goes_on {
+                self.patience.progress();
+            }
             result.map_err(|error| self.clean(error))?;
             if decoder.is_complete() {
                 decoder
@@ -220,7 +226,7 @@ impl Attempt<'_> {
         result.map_err(|error| self.clean(error))
     }
 
-    async fn refusal(&self, response: reqwest::Response) -> ProviderError {
+    async fn refusal(&mut self, response: reqwest::Response) -> ProviderError {
         let status = response.status().as_u16();
         let headers = response.headers().clone();
         let body = self.read(response, ERROR_BODY_LIMIT).await;
@@ -235,7 +241,7 @@ impl Attempt<'_> {
     }
 
     async fn read(
-        &self,
+        &mut self,
         response: reqwest::Response,
         limit: usize,
     ) -> Result<Vec<u8>, ProviderError> {
@@ -243,6 +249,10 @@ impl Attempt<'_> {
         let mut body = Vec::new();
         while let Some(piece) = self.within(stream.next()).await? {
             let piece: Bytes = piece.map_err(|error| self.transport_error(&error))?;
+            // Servers send white space while a slow model is at work.
+            if !piece.trim_ascii().is_empty() {
+                self.patience.progress();
+            }
             body.extend_from_slice(&piece);
             if body.len() >= limit {
                 body.truncate(limit);
@@ -284,6 +294,11 @@ impl Attempt<'_> {
             other => other,
         }
     }
+}
+
+/// Whether an event is part of an answer.  Some servers count tokens all the while.
+fn is_progress(event: &ModelEvent) -> bool {
+    !matches!(event, ModelEvent::Usage(_))
 }
 
 /// A certificate or a protocol that does not fit stays so; a server or network that is not

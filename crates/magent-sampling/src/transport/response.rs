@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use magent_types::strip_controls;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION, RETRY_AFTER};
 use serde_json::Value;
 
@@ -49,8 +50,10 @@ pub(super) fn http_failure(
     let text = String::from_utf8_lossy(body);
     let (message, code) = match serde_json::from_str::<Value>(&text) {
         Ok(value) => message_of(&value),
-        Err(_) => (page_text(&text), None),
+        Err(_) => (page_text(&strip_controls(&text)), None),
     };
+    // What is left of a message must not be nothing.
+    let message = strip_controls(&message);
     let message = if let Some(host) = redirection(status, headers) {
         format!("it redirects to {host}")
     } else if message.trim().is_empty() {
@@ -121,8 +124,8 @@ fn page_text(text: &str) -> String {
         let length = lower.get(from..)?.find("</title>")?;
         text.get(from..from + length)
     });
-    if let Some(title) = title {
-        return format!("a web page titled \"{}\"", one_line(title));
+    if let Some(title) = title.map(one_line).filter(|title| !title.is_empty()) {
+        return format!("a web page titled \"{title}\"");
     }
     let mut plain = String::new();
     let mut in_tag = false;

@@ -9,5 +9,6 @@
 mod broken;
 mod corpus;
 mod play;
+mod silence;
 mod transport;
 mod wire;

@@ -15,7 +15,7 @@ use crate::play;
 
 const KEY: &str = "sk-very-secret-key";
 
-fn route(url: &str) -> Route {
+pub(crate) fn route(url: &str) -> Route {
     Route {
         backend: "Mock".into(),
         headers: vec![("Authorization".into(), Secret::new(format!("Bearer {KEY}")))],
@@ -34,7 +34,7 @@ fn request() -> SampleRequest {
     }
 }
 
-async fn sample(
+pub(crate) async fn sample(
     route: &Route,
     inactivity: Duration,
     cancel: &CancellationToken,
@@ -65,7 +65,7 @@ async fn answer(reply: Reply) -> (Vec<ModelEvent>, Result<(), ProviderError>) {
     sample(&route(&server.url()), Duration::from_secs(5), &cancel).await
 }
 
-fn said(events: &[ModelEvent]) -> String {
+pub(crate) fn said(events: &[ModelEvent]) -> String {
     events
         .iter()
         .filter_map(|event| match event {
@@ -201,6 +201,21 @@ async fn refusals_are_told_with_status_message_and_hint_and_without_the_key() {
             "HTTP 400, INVALID_ARGUMENT): Unknown name \"x\".",
         ),
         (
+            Reply::json(
+                500,
+                &json!({"error": {"message": "\u{1b}[2J\u{1b}]0;title\u{7}"}}),
+            ),
+            "server-error",
+            "(HTTP 500): No further information.",
+        ),
+        (
+            Reply::new(502, "text/html").step(Step::Send(
+                b"<title>\x1b]52;c;ZXZpbA==\x07</title>\x1b[31mBad gateway".to_vec(),
+            )),
+            "server-error",
+            "(HTTP 502): Bad gateway.",
+        ),
+        (
             Reply::json(404, &json!({"error": "model 'x' not found"})),
             "not-found",
             "Model 'x' not found.",
@@ -279,33 +294,6 @@ async fn a_connection_that_breaks_is_a_truncated_stream_unless_the_answer_was_wh
     assert!(matches!(nothing, Err(ProviderError::Truncated { .. })));
 }
 
-/// E22: a server that goes silent while the connection stays open.
-#[tokio::test]
-async fn silence_ends_the_request_and_keep_alives_do_not_count_as_silence() {
-    let silent = Reply::stream(&ChatStream::new().text("a")).step(Step::Hang);
-    let server = ScriptedServer::start([silent]).await;
-    let cancel = CancellationToken::new();
-    let limit = Duration::from_millis(200);
-    let (events, result) = sample(&route(&server.url()), limit, &cancel).await;
-    assert_eq!(said(&events), "a");
-    assert!(
-        matches!(result, Err(ProviderError::Silent { .. })),
-        "{result:?}"
-    );
-
-    let mut slow = Reply::new(200, "text/event-stream");
-    for _ in 0..6 {
-        slow = slow
-            .step(Step::Wait(Duration::from_millis(100)))
-            .step(Step::Send(b": still here\n\n".to_vec()));
-    }
-    let slow = slow.step(Step::Send(ChatStream::answer("late").bytes("\n")));
-    let server = ScriptedServer::start([slow]).await;
-    let (events, result) = sample(&route(&server.url()), limit, &cancel).await;
-    result.unwrap();
-    assert_eq!(said(&events), "late");
-}
-
 #[tokio::test]
 async fn a_page_or_an_empty_body_is_no_answer() {
     let page = Reply::new(200, "text/html").step(Step::Send(b"<html>login</html>".to_vec()));
@@ -348,7 +336,9 @@ async fn routes_that_cannot_work_are_refused_before_anything_is_sent() {
     let cancel = CancellationToken::new();
     let mut bad = route("http://127.0.0.1:9/");
     bad.headers = vec![("X-Key".into(), Secret::new("line\nbreak-secret"))];
-    for route in [route("no url"), bad] {
+    let mut misplaced = route("http://127.0.0.1:9/");
+    misplaced.headers = vec![("a secret: here".into(), Secret::new(""))];
+    for route in [route("no url"), bad, misplaced] {
         let (_, result) = sample(&route, Duration::from_secs(5), &cancel).await;
         let Err(ProviderError::Route(problem)) = result else {
             panic!("{result:?}");

@@ -6,13 +6,14 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use magent_types::{ApprovalPolicy, Locality, ToolError, ToolKind, ToolOutput, ToolSpec};
+use magent_types::{
+    ApprovalPolicy, Locality, ToolError, ToolKind, ToolOutput, ToolSpec, one_line, shorten,
+};
 use nix::sys::signal::Signal;
 use serde_json::{Map, Value, json};
 
 use super::audit;
 use super::blocking::read_in_background;
-use super::display;
 use super::output_buffer::{OutputBuffer, StreamDecoder};
 use super::schema;
 use super::shell_process::{Ending, ShellProcess, Surroundings};
@@ -80,10 +81,10 @@ impl Tool for Bash {
         let mut lines = call
             .text("command")
             .lines()
-            .map(display::one_line)
+            .map(one_line)
             .filter(|line| !line.is_empty());
         let first = lines.next().unwrap_or_else(|| "bash".to_owned());
-        let title = display::shorten_end(&first, TITLE_COLUMNS);
+        let title = shorten(&first, TITLE_COLUMNS);
         match lines.count() {
             0 => title,
             1 => format!("{title} (and 1 more line)"),

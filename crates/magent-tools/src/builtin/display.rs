@@ -3,6 +3,8 @@
 //! Everything here ends up in front of a person or in a line-based result, so no
 //! character may break the line, reorder it or make it endless.
 
+use magent_types::{is_disruptive, one_line, shorten};
+
 use crate::{Call, ToolContext};
 
 /// Most characters of a title.
@@ -10,7 +12,7 @@ pub(crate) const TITLE_CHARACTERS: usize = 120;
 
 /// Cuts a title to its bound and makes it one line.
 pub(crate) fn title(text: &str) -> String {
-    shorten_end(&one_line(text), TITLE_CHARACTERS)
+    shorten(&one_line(text), TITLE_CHARACTERS)
 }
 
 /// A path in a title, without its middle if it is long, since its name is what
@@ -35,31 +37,6 @@ pub(crate) fn call_path(call: &Call, context: &ToolContext) -> String {
     })
 }
 
-/// A text cut to a number of characters, with an ellipsis as its last one.
-pub(crate) fn shorten_end(text: &str, limit: usize) -> String {
-    if text.chars().count() <= limit {
-        return text.to_owned();
-    }
-    let mut short: String = text.chars().take(limit.saturating_sub(1)).collect();
-    short.push('…');
-    short
-}
-
-/// A text in which whatever could break or reorder a line is a space.
-pub(crate) fn one_line(text: &str) -> String {
-    text.chars()
-        .map(|character| {
-            if is_disruptive(character) {
-                ' '
-            } else {
-                character
-            }
-        })
-        .collect::<String>()
-        .trim()
-        .to_owned()
-}
-
 /// A file name for a result line.  A name that could be taken for the start of
 /// another line is spelled with escapes; it is rare and cannot be used as it is.
 pub(crate) fn result_path(path: &str) -> String {
@@ -77,16 +54,6 @@ pub(crate) fn result_path(path: &str) -> String {
     } else {
         path.to_owned()
     }
-}
-
-/// Control characters, line and paragraph separators, direction overrides.
-fn is_disruptive(character: char) -> bool {
-    character.is_control()
-        || matches!(
-            character,
-            '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
-                | '\u{2066}'..='\u{2069}'
-        )
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
-use magent_types::{ApprovalPolicy, Locality, ToolError, ToolKind, ToolOutput, ToolSpec};
+use magent_types::{
+    ApprovalPolicy, Locality, ToolError, ToolKind, ToolOutput, ToolSpec, one_line, shorten,
+};
 use serde_json::{Map, Value, json};
 
 use super::audit;
@@ -78,7 +80,7 @@ impl Tool for Glob {
     }
 
     fn title(&self, call: &Call, context: &ToolContext) -> String {
-        let pattern = display::shorten_end(&display::one_line(call.text("pattern")), 60);
+        let pattern = shorten(&one_line(call.text("pattern")), 60);
         let path = display::call_path(call, context);
         display::title(&format!("Search files {pattern} in {path}"))
     }

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use async_trait::async_trait;
 use globset::{GlobBuilder, GlobMatcher};
-use magent_types::{ApprovalPolicy, Locality, ToolError, ToolKind, ToolOutput, ToolSpec};
+use magent_types::{
+    ApprovalPolicy, Locality, ToolError, ToolKind, ToolOutput, ToolSpec, one_line, shorten,
+};
 use serde_json::{Map, Value, json};
 
 use super::audit;
@@ -106,7 +108,7 @@ impl Tool for Grep {
     }
 
     fn title(&self, call: &Call, context: &ToolContext) -> String {
-        let pattern = display::shorten_end(&display::one_line(call.text("pattern")), 60);
+        let pattern = shorten(&one_line(call.text("pattern")), 60);
         let path = display::call_path(call, context);
         display::title(&format!("Search \"{pattern}\" in {path}"))
     }

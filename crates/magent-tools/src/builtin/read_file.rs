@@ -1,7 +1,9 @@
 //! The tool `read_file`: a page of a file or of the buffer that visits it.
 
 use async_trait::async_trait;
-use magent_types::{ApprovalPolicy, Locality, Location, ToolError, ToolKind, ToolOutput, ToolSpec};
+use magent_types::{
+    ApprovalPolicy, Locality, Location, ToolError, ToolKind, ToolOutput, ToolSpec, one_line,
+};
 use serde_json::{Map, Value, json};
 
 use super::audit;
@@ -197,7 +199,7 @@ async fn live_source(context: &ToolContext, resource: &Resource) -> Result<Sourc
         text: buffer.text,
         state: format!(
             " buffer={} narrowed={}",
-            Value::from(display::one_line(&buffer.buffer)),
+            Value::from(one_line(&buffer.buffer)),
             buffer.narrowed
         ),
         form: String::new(),
@@ -213,7 +215,7 @@ async fn decoded_source(context: &ToolContext, resource: &Resource) -> Result<So
         revision: file.revision,
         text: file.text,
         state: String::new(),
-        form: format!(" coding={}", display::one_line(&file.coding)),
+        form: format!(" coding={}", one_line(&file.coding)),
     })
 }
 

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use magent_types::{ApprovalPolicy, Locality, ToolError, ToolKind, ToolOutput, ToolSpec};
+use magent_types::{
+    ApprovalPolicy, Locality, ToolError, ToolKind, ToolOutput, ToolSpec, one_line, shorten,
+};
 use serde_json::{Map, Value, json};
 
 use super::audit;
@@ -79,7 +81,7 @@ impl Tool for ReadToolOutput {
     }
 
     fn title(&self, call: &Call, _context: &ToolContext) -> String {
-        let id = display::shorten_end(&display::one_line(call.text("result_id")), 60);
+        let id = shorten(&one_line(call.text("result_id")), 60);
         match call.integer("start_character") {
             Some(start) if start > 1 => {
                 display::title(&format!("Read output {id} from character {start}"))
@@ -138,7 +140,7 @@ fn is_result_id(id: &str) -> bool {
 }
 
 fn not_found(id: &str, reason: &str) -> ToolError {
-    let id = display::shorten_end(&display::one_line(id), 100);
+    let id = shorten(&one_line(id), 100);
     ToolError::failed(
         "tool_result_not_found",
         format!("tool_result_not_found: \"{id}\": {reason}. Run the tool again"),

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use magent_types::{
     ApprovalPolicy, Locality, PlanEntry, PlanStatus, ToolError, ToolKind, ToolOutput, ToolSpec,
+    shorten,
 };
 use serde_json::{Map, Value, json};
 
@@ -15,6 +16,11 @@ const DESCRIPTION: &str = "\
 Show the user your plan for work of several steps, and how far it is. Every call replaces the \
 whole plan; an empty list clears it. At most one step may be in_progress. Update it when a step \
 is done. It only shows the plan: it does no work and does not end your turn.";
+
+/// Most steps of a plan; nobody follows a longer one.
+const MOST_STEPS: usize = 200;
+/// Most characters of a step and of an explanation that are kept.
+const LONGEST_TEXT: usize = 500;
 
 /// See the module's documentation.
 pub(crate) struct UpdatePlan {
@@ -112,12 +118,12 @@ impl Tool for UpdatePlan {
             .iter()
             .map(|entry| json!({ "step": entry.step, "status": entry.status.as_str() }))
             .collect();
-        let explanation = call.arguments.get("explanation").cloned();
+        let explanation = call.arguments.get("explanation").and_then(Value::as_str);
         Ok(ToolOutput {
             value: json!({ "plan": entries }),
             content,
             metadata: explanation
-                .map(|text| ("explanation".to_owned(), text))
+                .map(|text| ("explanation".to_owned(), shorten(text, LONGEST_TEXT).into()))
                 .into_iter()
                 .collect(),
             plan: Some(plan),
@@ -129,6 +135,9 @@ impl Tool for UpdatePlan {
 /// The plan of a call.
 fn read_plan(call: &Call) -> Result<Vec<PlanEntry>, ToolError> {
     let entries = call.arguments.get("plan").and_then(Value::as_array);
+    if entries.is_some_and(|entries| entries.len() > MOST_STEPS) {
+        return Err(invalid(format!("a plan has at most {MOST_STEPS} steps")));
+    }
     entries
         .into_iter()
         .flatten()
@@ -138,7 +147,7 @@ fn read_plan(call: &Call) -> Result<Vec<PlanEntry>, ToolError> {
             let status = PlanStatus::parse(text("status"));
             match status {
                 Some(status) if !step.is_empty() => Ok(PlanEntry {
-                    step: step.to_owned(),
+                    step: shorten(step, LONGEST_TEXT),
                     status,
                 }),
                 _ => Err(invalid("every step needs a text and a status".to_owned())),

@@ -82,3 +82,18 @@ fn the_title_counts_what_is_done() {
     );
     assert_eq!(title(json!([])), "Update plan");
 }
+
+#[tokio::test]
+async fn a_plan_has_a_bounded_number_of_bounded_steps() {
+    let step = json!({ "step": "漢".repeat(5_000), "status": "pending" });
+    let output = update(json!({ "plan": vec![step.clone(); MOST_STEPS] })).await;
+    let entries = output.unwrap().plan.unwrap();
+    assert_eq!(entries.len(), MOST_STEPS);
+    assert!(
+        entries
+            .iter()
+            .all(|entry| entry.step.chars().count() == LONGEST_TEXT)
+    );
+    let (code, _) = failure(update(json!({ "plan": vec![step; MOST_STEPS + 1] })).await);
+    assert_eq!(code, "invalid_plan");
+}

@@ -11,6 +11,8 @@ use crate::dialect::wire::arguments_text;
 #[derive(Default)]
 pub(super) struct Blocks {
     blocks: Numbered<Block>,
+    /// How much they say.
+    size: usize,
 }
 
 impl Blocks {
@@ -19,8 +21,14 @@ impl Blocks {
         self.blocks.are_too_many()
     }
 
+    /// How much the blocks say so far.
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
     /// A block begins.
     pub(super) fn add(&mut self, index: Option<u64>, block: Block) {
+        self.size += 1;
         self.blocks.add(index, block);
     }
 
@@ -31,10 +39,10 @@ impl Blocks {
             .blocks
             .newest(|known, _| index.is_none() || known == index);
         if let Some(block) = at.and_then(|at| self.blocks.get_mut(at)) {
-            block.delta(delta, out);
+            self.size += block.delta(delta, out);
         } else if let Some(kind) = kind_of(delta) {
             let mut block = Block::start(&json!({"type": kind}), out);
-            block.delta(delta, out);
+            self.size += block.delta(delta, out);
             self.add(index, block);
         }
     }
@@ -98,25 +106,33 @@ impl Block {
             .unwrap_or_default()
     }
 
-    /// Takes a piece.
-    pub(super) fn delta(&mut self, delta: &Value, out: &mut Vec<ModelEvent>) {
-        let text = |key: &str| delta.get(key).and_then(Value::as_str);
-        match delta.get("type").and_then(Value::as_str) {
-            Some("text_delta") => self.grow("text", text("text").unwrap_or_default(), out),
+    /// Takes a piece.  Returns how much it says.
+    pub(super) fn delta(&mut self, delta: &Value, out: &mut Vec<ModelEvent>) -> usize {
+        let text = |key: &str| delta.get(key).and_then(Value::as_str).unwrap_or_default();
+        let said = match delta.get("type").and_then(Value::as_str) {
+            Some("text_delta") => {
+                self.grow("text", text("text"), out);
+                text("text")
+            }
             Some("thinking_delta") => {
-                self.grow("thinking", text("thinking").unwrap_or_default(), out);
+                self.grow("thinking", text("thinking"), out);
+                text("thinking")
             }
             Some("signature_delta") => {
-                self.signature
-                    .push_str(text("signature").unwrap_or_default());
+                self.signature.push_str(text("signature"));
+                text("signature")
             }
             Some("input_json_delta") => {
-                self.input
-                    .push_str(text("partial_json").unwrap_or_default());
+                self.input.push_str(text("partial_json"));
+                text("partial_json")
             }
-            Some("citations_delta") => self.citations.extend(delta.get("citation").cloned()),
-            _ => {}
-        }
+            Some("citations_delta") => {
+                self.citations.extend(delta.get("citation").cloned());
+                return 1;
+            }
+            _ => "",
+        };
+        said.len()
     }
 
     fn grow(&mut self, key: &str, text: &str, out: &mut Vec<ModelEvent>) {

@@ -152,6 +152,10 @@ impl Decoder for MessagesDecoder {
         Ok(())
     }
 
+    fn held(&self) -> usize {
+        self.blocks.size()
+    }
+
     fn is_complete(&self) -> bool {
         self.done
     }

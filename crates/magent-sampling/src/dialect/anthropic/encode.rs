@@ -4,7 +4,7 @@ use magent_types::ToolExchange;
 use serde_json::{Map, Value, json};
 
 use super::thinking;
-use crate::dialect::speech::{Answer, Speech, Words, call_input, speeches};
+use crate::dialect::speech::{Answer, Speech, Words, call_input, call_name, mend_name, speeches};
 use crate::dialect::wire::{insert_extra, insert_sampling};
 use crate::{Route, SampleRequest};
 
@@ -123,14 +123,16 @@ impl Messages {
 
     /// The answer as it came, and a result for each of its calls.
     fn native(&mut self, answer: &Answer<'_>, blocks: &[Value]) {
+        let mut ids = Vec::new();
         for block in blocks {
-            self.push("assistant", block.clone());
+            let mut block = block.clone();
+            if let Some(call) = block.as_object_mut().filter(|block| is_call(block)) {
+                mend_name(call);
+                ids.push(mend_id(call, answer, ids.len()));
+            }
+            self.push("assistant", block);
         }
-        let calls = blocks
-            .iter()
-            .filter(|block| block.get("type").and_then(Value::as_str) == Some("tool_use"));
-        for (index, call) in calls.enumerate() {
-            let id = call.get("id").and_then(Value::as_str).unwrap_or_default();
+        for (index, id) in ids.iter().enumerate() {
             self.result(id, answer.output(index), answer.failed(index));
         }
     }
@@ -166,9 +168,27 @@ fn tool_use(tool: &ToolExchange) -> Value {
     json!({
         "type": "tool_use",
         "id": plain_id(tool.call_id.as_str()),
-        "name": tool.name,
+        "name": call_name(&tool.name),
         "input": call_input(tool),
     })
+}
+
+fn is_call(block: &Map<String, Value>) -> bool {
+    block.get("type").and_then(Value::as_str) == Some("tool_use")
+}
+
+/// Gives the call at `index` of an answer an id that the API takes back, and returns it.
+fn mend_id(call: &mut Map<String, Value>, answer: &Answer<'_>, index: usize) -> String {
+    let id = call.get("id").and_then(Value::as_str).unwrap_or_default();
+    let ours = answer.tools.get(index).map(|tool| tool.call_id.as_str());
+    let plain = match (id, ours) {
+        ("", Some(ours)) => plain_id(ours),
+        _ => plain_id(id),
+    };
+    if plain != id {
+        call.insert("id".into(), plain.as_str().into());
+    }
+    plain
 }
 
 /// Ids of other providers may have characters that this one refuses.

@@ -4,7 +4,7 @@ use magent_types::ConversationEntry;
 use serde_json::{Map, Value, json};
 
 use crate::Route;
-use crate::dialect::speech::{Answer, Speech, Words, call_input, speeches};
+use crate::dialect::speech::{Answer, Speech, Words, call_input, call_name, mend_name, speeches};
 
 pub(super) fn contents(route: &Route, conversation: &[ConversationEntry]) -> Vec<Value> {
     let mut contents = Contents::default();
@@ -54,7 +54,7 @@ impl Contents {
     fn portable(&mut self, answer: &Answer<'_>) {
         self.text("model", &answer.text);
         for tool in &answer.tools {
-            let call = json!({"name": tool.name, "args": call_input(tool)});
+            let call = json!({"name": call_name(&tool.name), "args": call_input(tool)});
             self.push("model", json!({"functionCall": call}));
         }
         for tool in &answer.tools {
@@ -65,7 +65,11 @@ impl Contents {
     /// The answer as it came, and a result for each of its calls.
     fn native(&mut self, answer: &Answer<'_>, parts: &[Value]) {
         for part in parts {
-            self.push("model", part.clone());
+            let mut part = part.clone();
+            if let Some(Value::Object(call)) = part.get_mut("functionCall") {
+                mend_name(call);
+            }
+            self.push("model", part);
         }
         let calls = parts.iter().filter_map(|part| part.get("functionCall"));
         for (index, call) in calls.enumerate() {
@@ -80,7 +84,7 @@ impl Contents {
         if let Some(id) = id {
             result.insert("id".into(), id.clone());
         }
-        result.insert("name".into(), name.into());
+        result.insert("name".into(), call_name(name).into_owned().into());
         let key = if failed { "error" } else { "result" };
         result.insert("response".into(), json!({key: output}));
         self.push("user", json!({"functionResponse": result}));

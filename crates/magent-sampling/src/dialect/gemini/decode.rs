@@ -109,6 +109,10 @@ impl Decoder for GeminiDecoder {
         Ok(())
     }
 
+    fn held(&self) -> usize {
+        self.parts.size()
+    }
+
     fn is_complete(&self) -> bool {
         self.done
     }

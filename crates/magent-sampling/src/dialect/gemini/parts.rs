@@ -59,6 +59,11 @@ impl Parts {
         }
     }
 
+    /// How many parts there are so far.
+    pub(super) fn size(&self) -> usize {
+        self.native.len()
+    }
+
     /// All calls, and all parts if there are any.
     pub(super) fn finish(&mut self) -> (Vec<ModelCall>, Option<Value>) {
         let native = std::mem::take(&mut self.native);

@@ -100,6 +100,10 @@ impl Decoder for GptelDecoder {
         self.take(body, out)
     }
 
+    fn held(&self) -> usize {
+        self.calls.len()
+    }
+
     fn is_complete(&self) -> bool {
         self.stop.is_some()
     }
@@ -141,6 +145,6 @@ fn stop_reason(reason: &str) -> StopReason {
         | "spii"
         | "guardrail_intervened"
         | "content_filtered" => StopReason::Refusal,
-        other => StopReason::Other(other.to_owned()),
+        _ => StopReason::Other(reason.to_owned()),
     }
 }

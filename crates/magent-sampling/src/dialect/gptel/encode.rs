@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::dialect::speech::{Answer, Speech, call_input, hidden, join, speeches};
+use crate::dialect::speech::{Answer, Speech, call_input, call_name, hidden, join, speeches};
 use crate::{Route, SampleRequest, WireTool};
 
 pub(super) fn request(route: &Route, request: &SampleRequest) -> Value {
@@ -63,7 +63,7 @@ fn calls(answer: &Answer<'_>) -> Vec<Value> {
         .map(|tool| {
             json!({
                 "id": tool.call_id.as_str(),
-                "name": tool.name,
+                "name": call_name(&tool.name),
                 // As text, since Lisp has one nil for false, null and nothing.
                 "arguments": call_input(tool).to_string(),
                 "output": tool.output,

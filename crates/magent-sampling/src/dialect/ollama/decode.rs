@@ -64,6 +64,10 @@ impl Decoder for OllamaDecoder {
         Ok(())
     }
 
+    fn held(&self) -> usize {
+        self.message.size()
+    }
+
     fn is_complete(&self) -> bool {
         // The line that ends the answer has its numbers too.
         self.stop.is_some()

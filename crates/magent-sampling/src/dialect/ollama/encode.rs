@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::thinking;
-use crate::dialect::speech::{Answer, Speech, Words, call_input, speeches};
+use crate::dialect::speech::{Answer, Speech, Words, call_input, call_name, mend_name, speeches};
 use crate::dialect::wire::{insert_functions, insert_sampling, merge_extra};
 use crate::{Route, SampleRequest};
 
@@ -58,7 +58,14 @@ fn user(words: &Words<'_>) -> Value {
 
 /// The answer as it came, and a result for each of its calls.
 fn push_native(answer: &Answer<'_>, message: &Value, messages: &mut Vec<Value>) {
-    messages.push(message.clone());
+    let mut told = message.clone();
+    let calls = told.get_mut("tool_calls").and_then(Value::as_array_mut);
+    for call in calls.into_iter().flatten() {
+        if let Some(Value::Object(function)) = call.get_mut("function") {
+            mend_name(function);
+        }
+    }
+    messages.push(told);
     let calls = message.get("tool_calls").and_then(Value::as_array);
     for (index, call) in calls.into_iter().flatten().enumerate() {
         let name = call.pointer("/function/name").and_then(Value::as_str);
@@ -75,7 +82,7 @@ fn push_portable(answer: &Answer<'_>, messages: &mut Vec<Value>) {
     let mut message = json!({"role": "assistant", "content": answer.text});
     if !answer.tools.is_empty() {
         let calls = answer.tools.iter().map(|tool| {
-            let function = json!({"name": tool.name, "arguments": call_input(tool)});
+            let function = json!({"name": call_name(&tool.name), "arguments": call_input(tool)});
             json!({"function": function})
         });
         message["tool_calls"] = calls.collect();
@@ -87,5 +94,5 @@ fn push_portable(answer: &Answer<'_>, messages: &mut Vec<Value>) {
 }
 
 fn result(name: &str, output: &str) -> Value {
-    json!({"role": "tool", "tool_name": name, "content": output})
+    json!({"role": "tool", "tool_name": call_name(name), "content": output})
 }

@@ -39,6 +39,11 @@ impl Message {
         Ok(())
     }
 
+    /// How many calls there are so far.
+    pub(super) fn size(&self) -> usize {
+        self.calls.len()
+    }
+
     /// All calls, and the message as the server takes it back.  Words alone are the same
     /// for everybody.
     pub(super) fn finish(&mut self) -> (Vec<ModelCall>, Option<Value>) {

@@ -13,6 +13,8 @@ pub(super) struct Calls {
     calls: Numbered<Call>,
     /// The one that the last piece belonged to.
     last: Option<usize>,
+    /// How much they say.
+    size: usize,
 }
 
 struct Call {
@@ -74,6 +76,11 @@ impl Calls {
         self.calls.are_too_many()
     }
 
+    /// How much the calls say so far.
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
     /// Takes a piece of a call.  Ids and names count once.
     pub(super) fn take(&mut self, value: &Value) {
         let piece = Piece::read(value);
@@ -95,12 +102,14 @@ impl Calls {
             name.clone_into(&mut known.call.name);
         }
         known.call.arguments.push_str(&piece.arguments);
+        self.size += piece.arguments.len();
         if let Some(extra) = value.get(EXTRA_CONTENT).filter(|extra| !extra.is_null()) {
             known.extra = Some(extra.clone());
         }
     }
 
     fn add(&mut self, index: Option<u64>) -> usize {
+        self.size += 1;
         let call = ModelCall {
             id: String::new(),
             name: String::new(),

@@ -149,6 +149,10 @@ impl Decoder for ChatDecoder {
         Ok(())
     }
 
+    fn held(&self) -> usize {
+        self.calls.size()
+    }
+
     fn is_complete(&self) -> bool {
         // The usage comes after the finish reason, so only the end marker, or both,
         // mean that nothing more will come.

@@ -4,7 +4,7 @@ use magent_types::ToolExchange;
 use serde_json::{Map, Value, json};
 
 use super::{CALLS, EXTRA_CONTENT, REASONING_CONTENT, REASONING_DETAILS, thinking};
-use crate::dialect::speech::{Answer, Speech, Words, call_input, data_url, speeches};
+use crate::dialect::speech::{Answer, Speech, Words, call_input, call_name, data_url, speeches};
 use crate::dialect::wire::{insert_extra, insert_functions, insert_sampling};
 use crate::{Route, SampleRequest};
 
@@ -117,7 +117,7 @@ fn call(tool: &ToolExchange, extra: Option<&Value>) -> Value {
     let mut call = json!({
         "id": tool.call_id.as_str(),
         "type": "function",
-        "function": {"name": tool.name, "arguments": call_input(tool).to_string()},
+        "function": {"name": call_name(&tool.name), "arguments": call_input(tool).to_string()},
     });
     if let Some(extra) = extra.filter(|extra| !extra.is_null()) {
         call[EXTRA_CONTENT] = extra.clone();

@@ -213,6 +213,10 @@ impl Decoder for ResponsesDecoder {
         self.check_length()
     }
 
+    fn held(&self) -> usize {
+        self.output.size()
+    }
+
     fn is_complete(&self) -> bool {
         // The event that ends the answer has its usage too.
         self.end.is_some()

@@ -7,7 +7,9 @@ use serde_json::{Map, Value, json};
 use super::fields::real_text;
 use super::item::Kind;
 use super::thinking;
-use crate::dialect::speech::{Answer, Speech, Words, call_input, data_url, speeches};
+use crate::dialect::speech::{
+    Answer, Speech, Words, call_input, call_name, data_url, mend_name, speeches,
+};
 use crate::dialect::wire::{insert_extra, insert_sampling};
 use crate::{Route, SampleRequest};
 
@@ -92,7 +94,7 @@ fn push_portable(answer: &Answer<'_>, input: &mut Vec<Value>) {
         input.push(json!({
             "type": "function_call",
             "call_id": tool.call_id.as_str(),
-            "name": tool.name,
+            "name": call_name(&tool.name),
             "arguments": call_input(tool).to_string(),
         }));
     }
@@ -119,7 +121,7 @@ fn native_items(answer: &Answer<'_>) -> Option<Vec<Value>> {
         if kind == Some(Kind::Call) {
             call_ids.push(real_text(item, "call_id")?);
         }
-        let kept: Map<String, Value> = fields
+        let mut kept: Map<String, Value> = fields
             .iter()
             .filter(|(key, _)| match key.as_str() {
                 "status" => false,
@@ -129,6 +131,9 @@ fn native_items(answer: &Answer<'_>) -> Option<Vec<Value>> {
             })
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect();
+        if kind == Some(Kind::Call) {
+            mend_name(&mut kept);
+        }
         items.push(Value::Object(kept));
         if kind != Some(Kind::Reasoning) {
             last_words = items.len();

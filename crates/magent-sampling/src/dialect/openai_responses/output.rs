@@ -32,6 +32,11 @@ impl Output {
         self.items.len() > MOST_ITEMS
     }
 
+    /// How many items there are, and how much their calls say so far.
+    pub(super) fn size(&self) -> usize {
+        self.items.iter().map(|item| 1 + item.pieces.len()).sum()
+    }
+
     /// Whether the model refused.
     pub(super) fn refused(&self) -> bool {
         self.refused
