@@ -152,10 +152,9 @@ fn temporary_file(folder: &Path, permissions: Permissions) -> io::Result<NamedTe
 
 /// The error without the name of the temporary file, which nobody else knows.
 fn without_path(error: io::Error) -> io::Error {
-    let inner = error.get_ref().and_then(|told| told.source());
-    let system = inner.and_then(|inner| inner.downcast_ref::<io::Error>());
-    match system.and_then(io::Error::raw_os_error) {
-        Some(code) => io::Error::from_raw_os_error(code),
+    // The library wraps the system's error in one of its own and does not give it out.
+    match error.to_string().split_once(" at path ") {
+        Some((told, _)) => io::Error::new(error.kind(), told),
         None => error,
     }
 }

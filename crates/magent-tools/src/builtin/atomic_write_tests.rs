@@ -235,3 +235,13 @@ fn a_link_in_the_place_of_a_folder_leads_nowhere_else() {
     assert_eq!(names(&outside), ["a"]);
     assert_eq!(names(&moved), ["a"]);
 }
+
+#[test]
+fn errors_do_not_name_the_temporary_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let permissions = Permissions::from_mode(0o600);
+    let missing = folder.path().join("missing");
+    let error = super::temporary_file(&missing, permissions).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    assert_eq!(error.to_string(), "No such file or directory (os error 2)");
+}

@@ -184,7 +184,9 @@ async fn start(call: &Call, context: &ToolContext) -> Result<ShellProcess, ToolE
                 ),
                 std::io::ErrorKind::ArgumentListTooLong => (
                     "bad_command",
-                    "the command is too long; put it into a file".to_owned(),
+                    "the command, or the environment of Emacs that it would get, is too long for \
+                     the system"
+                        .to_owned(),
                 ),
                 _ => ("io", error.to_string()),
             };
