@@ -26,7 +26,7 @@ pub(crate) fn available() -> SessionUpdate {
 
 /// The command that a prompt begins with; text that begins with any other slash is an
 /// ordinary prompt.
-fn command_of(words: &str) -> Option<&'static str> {
+pub(crate) fn command_of(words: &str) -> Option<&'static str> {
     let rest = words.strip_prefix('/')?;
     let name = rest.split_whitespace().next()?;
     COMMANDS

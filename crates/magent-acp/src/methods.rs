@@ -43,6 +43,7 @@ pub(crate) async fn handle(
         }
         "session/list" => return handlers::session_list(connection, id, params),
         "session/prompt" => return handlers::session_prompt(connection, number, id, params).await,
+        "_session/steering" => return handlers::session_steering(connection, id, params).await,
         _ => Err(Error::new(
             ErrorCode::MethodNotFound.into(),
             format!("Method not found: {method}"),

@@ -52,7 +52,7 @@ pub(crate) fn record_turn(
 ) {
     let new = NewTurn {
         op_id: format!("submission-{number}"),
-        display: text(number, 120),
+        words: text(number, 120).into(),
         ..NewTurn::default()
     };
     let (turn, _) = ledger.queue_turn(new, now);

@@ -26,7 +26,7 @@ pub use error::{LedgerError, ShapeError};
 pub use header::{ApprovalOverride, SCHEMA_VERSION, SessionHeader};
 pub use images::ImageStore;
 pub use ledger::{Ledger, Snapshot};
-pub use record::NewTurn;
+pub use record::{NewTurn, UserWords};
 pub use spill::{SpillError, SpillPage, SpillSettings, SpillStore};
 pub use store::{
     LoadReport, LoadedSession, OpenFrom, SaveOutcome, SessionDirectory, SessionLock,

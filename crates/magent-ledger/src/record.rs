@@ -20,14 +20,30 @@ fn image_json(image: &UserImage) -> Value {
 pub struct NewTurn {
     /// The submission that causes it.
     pub op_id: String,
-    /// The request as the transcript shows it.
+    /// The request.
+    pub words: UserWords,
+    /// Anything else, by key.
+    pub metadata: Map<String, Value>,
+}
+
+/// What a user says.
+#[derive(Clone, Debug, Default)]
+pub struct UserWords {
+    /// As the transcript shows it.
     pub display: String,
-    /// The request as the model reads it, if that differs.
+    /// As the model reads it, if that differs.
     pub model_text: Option<String>,
     /// The pictures, without their bytes.
     pub images: Vec<UserImage>,
-    /// Anything else, by key.
-    pub metadata: Map<String, Value>,
+}
+
+impl<Text: Into<String>> From<Text> for UserWords {
+    fn from(text: Text) -> Self {
+        Self {
+            display: text.into(),
+            ..Self::default()
+        }
+    }
 }
 
 impl Ledger {
@@ -36,7 +52,7 @@ impl Ledger {
     pub fn queue_turn(&mut self, new: NewTurn, now: UnixSeconds) -> (TurnId, ItemId) {
         let mut turn = Turn::new(self.thread().id.clone(), now);
         turn.op_id = Some(new.op_id);
-        turn.input = Some(new.display.clone());
+        turn.input = Some(new.words.display.clone());
         turn.metadata = new.metadata;
         let turn_id = turn.id.clone();
         self.append(
@@ -45,21 +61,32 @@ impl Ledger {
             EventType::TurnQueued(turn),
             now,
         );
+        let item_id = self.add_user_words(&turn_id, new.words, now);
+        (turn_id, item_id)
+    }
+
+    /// Records what the user says as a completed item of a turn.
+    pub fn add_user_words(
+        &mut self,
+        turn_id: &TurnId,
+        words: UserWords,
+        now: UnixSeconds,
+    ) -> ItemId {
         let mut item = Item::new(turn_id.clone(), ItemType::Message, now);
         item.status = ItemStatus::InProgress;
         item.role = Some(Role::User);
-        item.content = Some(new.display);
-        if let Some(text) = new.model_text {
+        item.content = Some(words.display);
+        if let Some(text) = words.model_text {
             item.metadata.insert("model-text".into(), text.into());
         }
-        if !new.images.is_empty() {
-            let images: Vec<Value> = new.images.iter().map(image_json).collect();
+        if !words.images.is_empty() {
+            let images: Vec<Value> = words.images.iter().map(image_json).collect();
             item.metadata.insert(IMAGES.into(), images.into());
         }
         let item_id = item.id.clone();
         self.start_item(item.clone(), now);
         self.complete_item(item, now);
-        (turn_id, item_id)
+        item_id
     }
 
     /// Records that a queued turn runs.

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::approval::ApprovalMode;
 use crate::runtime::Runtime;
 use crate::session::Session;
+use crate::steering::Steering;
 use crate::submission::{RequestContext, Submission};
 use crate::{ModelChoice, RuntimeConfig, RuntimeError, SubmitRequest, Submitted, ToolSelection};
 
@@ -34,7 +35,7 @@ impl Runtime {
         let _in_order = order.submitting.lock().await;
         let context = self.freeze(&session, &request).await?;
         let images = self
-            .keep_images(&session, &request, &context.choice)
+            .keep_images(&session, &request.input, &context.choice)
             .await?;
         self.check_open()?;
         let submission_id = request.id.clone();
@@ -53,6 +54,7 @@ impl Runtime {
             request: context,
             cancel: CancellationToken::new(),
             outcome: Mutex::new(Some(sender)),
+            steering: Steering::default(),
         });
         let text = request.input.display_text();
         self.tell_accepted(

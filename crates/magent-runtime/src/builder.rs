@@ -24,6 +24,8 @@ pub(crate) enum EpochReason {
     Initial,
     /// Tool results are to be answered.
     ToolResult,
+    /// The user said more while the model answered.
+    UserMessage,
 }
 
 impl EpochReason {
@@ -31,6 +33,7 @@ impl EpochReason {
         match self {
             Self::Initial => "initial",
             Self::ToolResult => "tool-result",
+            Self::UserMessage => "user-message",
         }
     }
 }

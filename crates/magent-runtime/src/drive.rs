@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use magent_ledger::NewTurn;
+use magent_ledger::{NewTurn, UserWords};
 use magent_types::{
-    EventKind, Failure, FailureKind, ItemId, ItemStatus, ItemType, StopReason, SubmissionId,
-    TurnId, TurnOutcome, TurnStatus, TurnStatusKind, Usage, UserImage,
+    EventKind, Failure, FailureKind, ItemId, ItemStatus, ItemType, PromptInput, StopReason,
+    SubmissionId, TurnId, TurnOutcome, TurnStatus, TurnStatusKind, Usage, UserImage,
 };
 use serde_json::json;
 
@@ -14,6 +14,7 @@ use crate::SubmitRequest;
 use crate::replay::tool_view;
 use crate::runtime::Runtime;
 use crate::session::Session;
+use crate::steering::close_words;
 use crate::submission::Submission;
 use crate::turn::{TurnEnd, run_turn};
 use crate::turn_context::TurnContext;
@@ -31,20 +32,27 @@ pub(crate) fn record_prompt(
     request: &SubmitRequest,
     images: Vec<UserImage>,
 ) -> (TurnId, ItemId) {
-    let display = request.input.display_text();
-    let model_text = request.input.model_text();
     let mut metadata = request.metadata.clone();
     metadata
         .entry("source")
         .or_insert_with(|| "runtime-queue".into());
     let turn = NewTurn {
         op_id: submission.as_str().to_owned(),
-        model_text: (model_text != display).then_some(model_text),
-        display,
-        images,
+        words: words_of(&request.input, images),
         metadata,
     };
     session.record(|ledger, now| ledger.queue_turn(turn, now))
+}
+
+/// What the user says, as the ledger keeps it.
+pub(crate) fn words_of(input: &PromptInput, images: Vec<UserImage>) -> UserWords {
+    let display = input.display_text();
+    let model_text = input.model_text();
+    UserWords {
+        model_text: (model_text != display).then_some(model_text),
+        display,
+        images,
+    }
 }
 
 /// Runs a submission whose slot is free.
@@ -90,6 +98,7 @@ async fn supervise(turn: &Arc<TurnContext>) -> TurnEnd {
 
 /// Ends the turn in the ledger, waits for the disk, and tells everybody once.
 async fn settle(turn: &TurnContext, end: TurnEnd) {
+    close_words(turn);
     let usage = *turn.usage.lock();
     let (status, detail, mut outcome) = match end {
         TurnEnd::Answered(text, stop) => (

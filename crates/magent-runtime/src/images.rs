@@ -6,12 +6,14 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use magent_ledger::ImageStore;
 use magent_sampling::Route;
-use magent_types::{ConversationEntry, PromptImage, Scope, SessionId, UserImage, is_capable};
+use magent_types::{
+    ConversationEntry, PromptImage, PromptInput, Scope, SessionId, UserImage, is_capable,
+};
 
 use crate::runtime::Runtime;
 use crate::session::Session;
 use crate::turn_context::TurnContext;
-use crate::{ModelChoice, RuntimeError, SubmitRequest};
+use crate::{ModelChoice, RuntimeError};
 
 /// The most bytes of a picture; providers refuse larger ones.
 const LARGEST: usize = 10 << 20;
@@ -23,10 +25,10 @@ impl Runtime {
     pub(crate) async fn keep_images(
         &self,
         session: &Session,
-        request: &SubmitRequest,
+        input: &PromptInput,
         choice: &ModelChoice,
     ) -> Result<Vec<UserImage>, RuntimeError> {
-        let images: Vec<PromptImage> = request.input.images().cloned().collect();
+        let images: Vec<PromptImage> = input.images().cloned().collect();
         if images.is_empty() {
             return Ok(Vec::new());
         }

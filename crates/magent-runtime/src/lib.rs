@@ -38,6 +38,7 @@ mod session;
 mod session_files;
 mod session_registry;
 mod settlement;
+mod steering;
 mod submission;
 mod turn;
 mod turn_context;

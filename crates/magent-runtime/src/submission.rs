@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::session::Session;
+use crate::steering::Steering;
 use crate::{ApprovalMode, ModelChoice, RuntimeConfig};
 
 /// Which tools a turn may use, before permissions.
@@ -81,4 +82,5 @@ pub(crate) struct Submission {
     pub(crate) request: RequestContext,
     pub(crate) cancel: CancellationToken,
     pub(crate) outcome: parking_lot::Mutex<Option<oneshot::Sender<TurnOutcome>>>,
+    pub(crate) steering: Steering,
 }

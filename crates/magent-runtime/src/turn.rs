@@ -7,6 +7,7 @@ use magent_types::{Failure, FailureKind, StopReason};
 use crate::batch::{BatchEnd, run_batch};
 use crate::builder::{EpochContext, EpochReason, build};
 use crate::sample::{SampleEnd, empty_completion, run_sample};
+use crate::steering::join_words;
 use crate::turn_context::TurnContext;
 
 /// How a turn ended.
@@ -33,6 +34,7 @@ pub(crate) async fn run_turn(turn: &TurnContext) -> TurnEnd {
         if turn.requests_left() == 0 {
             return TurnEnd::Failed(over_limit(turn), None);
         }
+        join_words(turn);
         let epoch = tokio::select! {
             biased;
             () = turn.cancel().cancelled() => return TurnEnd::Cancelled,
@@ -48,15 +50,22 @@ pub(crate) async fn run_turn(turn: &TurnContext) -> TurnEnd {
             SampleEnd::Failed(failure) => return TurnEnd::Failed(failure, None),
             SampleEnd::Cancelled => return TurnEnd::Cancelled,
         };
+        context.index += 1;
         if answer.calls.is_empty() {
-            return conclude(answer.text, answer.stop, || empty_completion(&epoch));
+            let end = conclude(answer.text, answer.stop, || empty_completion(&epoch));
+            let is_answered = matches!(end, TurnEnd::Answered(..));
+            if !is_answered || turn.submission.steering.close_if_empty() {
+                return end;
+            }
+            // The user said more while the model answered.
+            context.reason = EpochReason::UserMessage;
+            continue;
         }
         match run_batch(turn, &epoch.tools, &answer.calls).await {
             BatchEnd::Settled => {}
             BatchEnd::Cancelled => return TurnEnd::Cancelled,
             BatchEnd::Fatal(failure) => return TurnEnd::Failed(failure, None),
         }
-        context.index += 1;
         context.reason = EpochReason::ToolResult;
     }
 }

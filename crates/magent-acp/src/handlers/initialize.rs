@@ -8,7 +8,7 @@ use agent_client_protocol_schema::v1::{
     PromptCapabilities, SessionCapabilities, SessionCloseCapabilities, SessionListCapabilities,
     SessionResumeCapabilities,
 };
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use crate::connection::Connection;
 use crate::methods::{read, write};
@@ -38,7 +38,11 @@ pub(crate) fn initialize(connection: &Arc<Connection>, params: Value) -> Result<
     let mut answer = write(
         &InitializeResponse::new(ProtocolVersion::V1)
             .agent_capabilities(capabilities)
-            .agent_info(info),
+            .agent_info(info)
+            .meta(Map::from_iter([(
+                "steering".to_owned(),
+                json!({"supported": true}),
+            )])),
     )?;
     // Clients test for the presence of a capability, so what is not there is left out.
     if let Some(capabilities) = answer.get_mut("agentCapabilities") {

@@ -12,7 +12,7 @@ fn a_turn_goes_from_queued_to_completed_and_the_thread_follows() {
     let (turn, _) = ledger.queue_turn(
         NewTurn {
             op_id: "op".into(),
-            display: "hello".into(),
+            words: "hello".into(),
             ..NewTurn::default()
         },
         2.0,

@@ -53,7 +53,7 @@ fn perform(ledger: &mut Ledger, step: &Step, now: f64) {
         Step::Queue(text) => {
             let new = NewTurn {
                 op_id: "op".into(),
-                display: text.clone(),
+                words: text.as_str().into(),
                 ..NewTurn::default()
             };
             ledger.queue_turn(new, now);

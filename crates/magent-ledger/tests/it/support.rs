@@ -52,7 +52,7 @@ pub(crate) fn whole_turn(ledger: &mut Ledger, prompt: &str, answer: &str, now: f
 pub(crate) fn running_turn(ledger: &mut Ledger, prompt: &str, now: f64) -> TurnId {
     let new = NewTurn {
         op_id: "submission-1".into(),
-        display: prompt.into(),
+        words: prompt.into(),
         ..NewTurn::default()
     };
     let (turn, _) = ledger.queue_turn(new, now);

@@ -33,7 +33,7 @@ fn earlier_turns_and_the_current_one_in_order_and_nothing_queued_behind() {
     say(&mut ledger, &current, "so far", 2.5);
     ledger.queue_turn(
         NewTurn {
-            display: "three".into(),
+            words: "three".into(),
             ..NewTurn::default()
         },
         3.0,

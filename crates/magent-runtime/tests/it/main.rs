@@ -10,5 +10,6 @@ mod cancel;
 mod failures;
 mod permissions;
 mod sessions;
+mod steering;
 mod support;
 mod turns;
