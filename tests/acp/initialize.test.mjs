@@ -29,7 +29,7 @@ scenario("initialize leaves out what is not supported", async (world) => {
     [],
     "clients take a capability that is there for one that is supported",
   );
-  assert.ok(!("fork" in agent.introduction.agentCapabilities.sessionCapabilities));
+  assert.ok(!("delete" in agent.introduction.agentCapabilities.sessionCapabilities));
   assert.ok(!("audio" in agent.introduction.agentCapabilities.promptCapabilities));
 });
 

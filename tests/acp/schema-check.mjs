@@ -13,7 +13,13 @@ const schemaFile = (name) => {
 };
 
 /** Fields of the unstable schema that Magent sends, and that stable clients ignore. */
-const UNSTABLE_FIELDS = [["PromptResponse", "usage", "Usage"]];
+const UNSTABLE_FIELDS = [
+  ["PromptResponse", "usage", "Usage"],
+  ["SessionCapabilities", "fork", "SessionForkCapabilities"],
+];
+
+/** Messages of the unstable schema that Magent speaks. */
+const UNSTABLE_TYPES = ["ForkSessionRequest", "ForkSessionResponse"];
 
 /** Updates that may only be sent to clients that said that they know them. */
 const OPTIONAL_UPDATES = new Set(["notice", "compaction_update", "compaction_summary_chunk"]);
@@ -66,6 +72,7 @@ function withUnstableFields(stable) {
     stable.$defs[type].properties[field] = unstable.$defs[type].properties[field];
     stable.$defs[fieldType] = unstable.$defs[fieldType];
   }
+  for (const type of UNSTABLE_TYPES) stable.$defs[type] = unstable.$defs[type];
   return stable;
 }
 

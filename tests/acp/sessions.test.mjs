@@ -8,6 +8,7 @@ import {
   answer,
   callTools,
   gate,
+  hang,
   lastUserText,
   text,
   thinking,
@@ -469,4 +470,39 @@ scenario("a session whose file is none is refused, and others go on", async (wor
   }
   fs.renameSync(`${log}.kept`, log);
   await agent.load(id);
+});
+
+scenario("session/fork makes a session of its own with the same past", async (world) => {
+  const { agent, id } = await world.startSession();
+  world.model.reply(answer("One."));
+  await agent.prompt(id, "First");
+  const fork = (sessionId) =>
+    agent.request("session/fork", { sessionId, cwd: world.project, mcpServers: [] });
+  const from = agent.lines.length;
+  const { sessionId, modes, configOptions } = await fork(id);
+  assert.notEqual(sessionId, id);
+  assert.ok(modes && configOptions.length > 0);
+  world.model.reply(answer("Two."));
+  await agent.prompt(sessionId, "Second");
+  assert.equal(agent.said({ from, session: sessionId }), "Two.", "nothing is shown again");
+  const told = JSON.stringify(world.model.requests[1].body.messages);
+  assert.match(told, /First.*One\..*Second/);
+  const { sessions } = await agent.request("session/list", { cwd: world.project });
+  assert.deepEqual(sessions.map(({ title }) => title).sort(), ["First", "First (fork)"]);
+  // In the middle of a turn there is nothing to copy, and a session of nowhere has nothing.
+  world.model.reply(hang);
+  const prompt = agent.prompt(id, "Wait");
+  await world.model.request(3);
+  const params = { sessionId: id, cwd: world.project, mcpServers: [] };
+  assert.equal((await agent.refused("session/fork", params)).data.code, "busy");
+  await agent.cancel(id);
+  await prompt;
+  const unknown = { ...params, sessionId: "session-unknown" };
+  assert.equal((await agent.refused("session/fork", unknown)).data.code, "unknown-session");
+  // Another process may fork what this one has.
+  const other = await world.start();
+  const copy = await other.request("session/fork", params);
+  world.model.reply(answer("Three."));
+  await other.prompt(copy.sessionId, "Third");
+  assert.match(JSON.stringify(world.model.requests.at(-1).body.messages), /First.*Third/);
 });

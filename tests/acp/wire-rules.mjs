@@ -110,7 +110,8 @@ export class Wire {
     request.answers += 1;
     if (request.answers > 1) this.#wrong(`a second answer to ${request.method} ${id}`);
     if (!error) this.#all(checkResult(request.method, result));
-    if (request.method === "session/new" && result) this.#session(result.sessionId);
+    const opens = ["session/new", "session/fork"].includes(request.method);
+    if (opens && result) this.#session(result.sessionId);
     if (["session/prompt", "session/load"].includes(request.method)) {
       this.#noOpenCalls(request);
     }

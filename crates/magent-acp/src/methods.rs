@@ -41,6 +41,7 @@ pub(crate) async fn handle(
         "session/resume" => {
             return opened(handlers::session_load(connection, params, false).await);
         }
+        "session/fork" => return opened(handlers::session_fork(connection, params).await),
         "session/list" => return handlers::session_list(connection, id, params),
         "session/prompt" => return handlers::session_prompt(connection, number, id, params).await,
         "_session/steering" => return handlers::session_steering(connection, id, params).await,

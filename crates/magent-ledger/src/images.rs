@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use magent_types::{Scope, SessionId};
 use sha2::{Digest, Sha256};
 
-use crate::spill::{is_legal_id, session_folder};
+use crate::spill::{copy_files, is_legal_id, session_folder};
 use crate::store::{create_private_directory, hex, replace_file};
 
 /// The pictures of all sessions, below one folder.
@@ -45,6 +45,12 @@ impl ImageStore {
             replace_file(&file, data)?;
         }
         Ok(name)
+    }
+
+    /// Copies the pictures of one session to another.
+    pub fn copy(&self, scope: &Scope, from: &SessionId, to: &SessionId) -> io::Result<()> {
+        let folder = |session| session_folder(&self.root, scope, session);
+        copy_files(&folder(from), &folder(to))
     }
 
     /// The bytes of a picture.

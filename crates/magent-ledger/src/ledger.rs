@@ -44,8 +44,13 @@ impl Ledger {
             tail_limit: DEFAULT_TAIL,
             unsaved: Vec::new(),
         };
-        ledger.append(None, None, EventType::ThreadStarted, now);
+        ledger.begin(now);
         ledger
+    }
+
+    /// Records that the thread started, the first event of every journal.
+    pub(crate) fn begin(&mut self, now: UnixSeconds) {
+        self.append(None, None, EventType::ThreadStarted, now);
     }
 
     /// Makes a ledger out of a snapshot and the journal that was kept with it:

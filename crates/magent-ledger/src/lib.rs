@@ -12,6 +12,7 @@
 mod apply;
 mod codec;
 mod error;
+mod fork;
 mod header;
 mod images;
 mod ledger;

@@ -116,6 +116,11 @@ impl SpillStore {
         })
     }
 
+    /// Copies what was kept for one session to another.
+    pub fn copy(&self, scope: &Scope, from: &SessionId, to: &SessionId) -> io::Result<()> {
+        copy_files(&self.directory(scope, from), &self.directory(scope, to))
+    }
+
     /// Removes what has expired, of every session.
     pub fn sweep(&self, settings: SpillSettings) {
         for scope in folders(&self.root) {
@@ -131,6 +136,30 @@ impl SpillStore {
     fn directory(&self, scope: &Scope, session: &SessionId) -> PathBuf {
         session_folder(&self.root, scope, session)
     }
+}
+
+/// Copies the files of a folder, which need not exist; nothing is left of a copy that
+/// fails.
+pub(crate) fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
+    let entries = match fs::read_dir(from) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    create_private_directory(to)?;
+    let copied = (|| {
+        for entry in entries {
+            let entry = entry?;
+            if entry.file_type()?.is_file() {
+                fs::copy(entry.path(), to.join(entry.file_name()))?;
+            }
+        }
+        Ok(())
+    })();
+    if copied.is_err() {
+        // The first error is what counts.
+        let _ = fs::remove_dir_all(to);
+    }
+    copied
 }
 
 /// The folder of one session in one scope.

@@ -56,6 +56,9 @@ pub enum RuntimeError {
     /// The session has work under way.
     #[error("The session is busy.")]
     Busy,
+    /// What belongs to a session could not be copied.
+    #[error("The session cannot be forked: {0}.")]
+    Fork(#[source] std::io::Error),
     /// The runtime is shutting down.
     #[error("Magent is shutting down.")]
     ShuttingDown,
@@ -81,6 +84,7 @@ impl RuntimeError {
             Self::Rule(_) => (FailureKind::Permission, "bad-rule"),
             Self::Host(_) => (FailureKind::Internal, "host"),
             Self::Busy => (FailureKind::Session, "busy"),
+            Self::Fork(_) => (FailureKind::Session, "fork"),
             Self::ShuttingDown => (FailureKind::Internal, "shutdown"),
         };
         let failure = Failure::new(kind, code, self.to_string());

@@ -22,6 +22,7 @@ mod config;
 mod drive;
 mod error;
 mod execution;
+mod fork;
 mod host;
 mod host_sampler;
 mod images;

@@ -150,6 +150,28 @@ impl Session {
         )
     }
 
+    /// Makes a session that begins with the conversation of another.
+    pub(crate) fn forked(
+        header: SessionHeader,
+        ledger: Ledger,
+        first: Snapshot,
+        options: Options,
+    ) -> Self {
+        let (id, scope) = (header.id.clone(), header.scope.clone());
+        Self::from_state(
+            id,
+            scope,
+            SessionState {
+                ledger,
+                header,
+                options,
+                overrides: SessionOverrides::default(),
+                header_texts: HashMap::new(),
+                writing: Writing::Unsaved(Box::new(first)),
+            },
+        )
+    }
+
     fn from_state(id: SessionId, scope: Scope, state: SessionState) -> Self {
         Self {
             id,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use magent_ledger::LedgerError;
+use magent_ledger::{LedgerError, SessionHeader};
 use magent_types::{Effort, EventKind, ItemType, Scope, SessionId, Thinking, UnixSeconds, Usage};
 
 use crate::runtime::Runtime;
@@ -140,15 +140,7 @@ impl Runtime {
         let loaded = directory.load(scope, id)?;
         let mut ledger = loaded.ledger;
         let unfinished = ledger.reconcile_after_restart(crate::session::now());
-        let metadata = &loaded.header.metadata;
-        let text = |key: &str| metadata.get(key).and_then(|value| value.as_str());
-        let agent = text("agent").filter(|name| self.agents().get(name).is_some());
-        let options = Options {
-            agent: agent.unwrap_or(default_agent).to_owned(),
-            model: text("model").and_then(split_model),
-            effort: text("effort").and_then(Effort::parse),
-            thinking: text("thinking").and_then(Thinking::parse),
-        };
+        let options = self.options_of(&loaded.header, default_agent);
         let report = loaded.report;
         let session = Session::loaded(loaded.header, ledger, report, lock, options);
         let session = self.register(Arc::new(session));
@@ -165,14 +157,26 @@ impl Runtime {
         Ok((session, notice))
     }
 
+    /// The options that a session was saved with.
+    pub(crate) fn options_of(&self, header: &SessionHeader, default_agent: &str) -> Options {
+        let text = |key: &str| header.metadata.get(key).and_then(|value| value.as_str());
+        let agent = text("agent").filter(|name| self.agents().get(name).is_some());
+        Options {
+            agent: agent.unwrap_or(default_agent).to_owned(),
+            model: text("model").and_then(split_model),
+            effort: text("effort").and_then(Effort::parse),
+            thinking: text("thinking").and_then(Thinking::parse),
+        }
+    }
+
     /// Adds a session, unless somebody else added it meanwhile; returns the one that
     /// counts.
-    fn register(&self, session: Arc<Session>) -> Arc<Session> {
+    pub(crate) fn register(&self, session: Arc<Session>) -> Arc<Session> {
         let key = (session.scope.clone(), session.id.clone());
         Arc::clone(self.sessions.lock().entry(key).or_insert(session))
     }
 
-    fn live(&self, scope: &Scope, id: &SessionId) -> Option<Arc<Session>> {
+    pub(crate) fn live(&self, scope: &Scope, id: &SessionId) -> Option<Arc<Session>> {
         let key = (scope.clone(), id.clone());
         self.sessions.lock().get(&key).cloned()
     }
@@ -341,7 +345,7 @@ impl Runtime {
     }
 }
 
-fn describe(session: &Session, notice: Option<String>) -> SessionInfo {
+pub(crate) fn describe(session: &Session, notice: Option<String>) -> SessionInfo {
     session.read(|state| SessionInfo {
         id: session.id.clone(),
         scope: session.scope.clone(),
@@ -385,7 +389,7 @@ fn split_model(name: &str) -> Option<ModelChoice> {
 
 /// `session-YYYYMMDD-HHMMSS-xxxx`: sorted by time, and different in two Emacsen that
 /// begin a session in the same second.
-fn new_session_id() -> SessionId {
+pub(crate) fn new_session_id() -> SessionId {
     let format = time::macros::format_description!("[year][month][day]-[hour][minute][second]");
     let stamp = time::OffsetDateTime::now_utc()
         .format(format)

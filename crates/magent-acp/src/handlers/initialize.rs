@@ -5,8 +5,8 @@ use std::sync::Arc;
 use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1::{
     AgentCapabilities, Error, Implementation, InitializeRequest, InitializeResponse,
-    PromptCapabilities, SessionCapabilities, SessionCloseCapabilities, SessionListCapabilities,
-    SessionResumeCapabilities,
+    PromptCapabilities, SessionCapabilities, SessionCloseCapabilities, SessionForkCapabilities,
+    SessionListCapabilities, SessionResumeCapabilities,
 };
 use serde_json::{Map, Value, json};
 
@@ -32,6 +32,7 @@ pub(crate) fn initialize(connection: &Arc<Connection>, params: Value) -> Result<
             SessionCapabilities::new()
                 .list(SessionListCapabilities::new())
                 .resume(SessionResumeCapabilities::new())
+                .fork(SessionForkCapabilities::new())
                 .close(SessionCloseCapabilities::new()),
         );
     let info = Implementation::new("magent", env!("CARGO_PKG_VERSION")).title("Magent".to_owned());

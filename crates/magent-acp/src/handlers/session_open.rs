@@ -1,11 +1,11 @@
-//! `session/new`, `session/load`, `session/resume` and `session/close`.
+//! `session/new`, `session/load`, `session/resume`, `session/fork` and `session/close`.
 
 use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{
-    CloseSessionRequest, CloseSessionResponse, Error, LoadSessionRequest, LoadSessionResponse,
-    NewSessionRequest, NewSessionResponse, SessionConfigOption, SessionInfoUpdate, SessionUpdate,
-    UsageUpdate,
+    CloseSessionRequest, CloseSessionResponse, Error, ForkSessionRequest, ForkSessionResponse,
+    LoadSessionRequest, LoadSessionResponse, NewSessionRequest, NewSessionResponse,
+    SessionConfigOption, SessionInfoUpdate, SessionUpdate, UsageUpdate,
 };
 use magent_runtime::{ModelCatalog, RuntimeError, SessionInfo};
 use magent_types::{Scope, SessionId};
@@ -72,11 +72,38 @@ pub(crate) async fn session_load(
         .modes(modes(&connection.runtime, &info.options))
         .config_options(options_from(connection, &models, &info));
     let mut then = after_opening(connection, &info, &models, request.mcp_servers.len());
-    if let Some((used, size)) = connection.runtime.context_usage(&info.id).await {
-        let update = SessionUpdate::UsageUpdate(UsageUpdate::new(used, size));
-        then.push(Outgoing::Message(session_update(info.id.as_str(), update)));
-    }
+    then.extend(context_meter(connection, &info).await);
     Ok((write(&answer)?, then))
+}
+
+/// Makes a session with the conversation of another, of which clients show nothing again.
+pub(crate) async fn session_fork(
+    connection: &Arc<Connection>,
+    params: Value,
+) -> Result<(Value, Vec<Outgoing>), Error> {
+    let request: ForkSessionRequest = read(params)?;
+    let scope = scope(request.cwd).await?;
+    let id = SessionId::new(request.session_id.0.as_ref());
+    let forked = connection
+        .runtime
+        .fork_session(scope, id, &connection.config())
+        .await;
+    let info = forked.map_err(|error| runtime_error(&error))?;
+    connection.bind(&info.id);
+    let models = connection.runtime.models().await;
+    let answer = ForkSessionResponse::new(info.id.to_string())
+        .modes(modes(&connection.runtime, &info.options))
+        .config_options(options_from(connection, &models, &info));
+    let mut then = after_opening(connection, &info, &models, request.mcp_servers.len());
+    then.extend(context_meter(connection, &info).await);
+    Ok((write(&answer)?, then))
+}
+
+/// How full the context is of a session that has a past.
+async fn context_meter(connection: &Connection, info: &SessionInfo) -> Option<Outgoing> {
+    let (used, size) = connection.runtime.context_usage(&info.id).await?;
+    let update = SessionUpdate::UsageUpdate(UsageUpdate::new(used, size));
+    Some(Outgoing::Message(session_update(info.id.as_str(), update)))
 }
 
 pub(crate) fn session_close(connection: &Arc<Connection>, params: Value) -> Result<Value, Error> {

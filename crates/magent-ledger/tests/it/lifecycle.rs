@@ -1,6 +1,6 @@
 //! The state machine of threads, turns and items.
 
-use magent_ledger::NewTurn;
+use magent_ledger::{Ledger, NewTurn};
 use magent_types::{Item, ItemStatus, ItemType, ThreadStatus, TurnStatus};
 use serde_json::json;
 
@@ -109,4 +109,32 @@ fn a_snapshot_is_not_changed_by_what_follows() {
     say(&mut ledger, &turn, "later", 3.0);
     assert_eq!(snapshot.thread.turn(&turn).unwrap().items.len(), 1);
     assert_eq!(ledger.thread().turn(&turn).unwrap().items.len(), 2);
+}
+
+#[test]
+fn a_fork_has_the_turns_and_a_life_of_its_own() {
+    let (mut ledger, _) = fresh("s");
+    whole_turn(&mut ledger, "one", "two", 1.0);
+    let (mut fork, first) = Ledger::fork(ledger.thread(), "t".into(), 5.0);
+    let (old, new) = (ledger.thread().clone(), fork.thread().clone());
+    assert_ne!(old.id, new.id);
+    assert_eq!(
+        (new.session_id.as_str(), new.preview.as_deref()),
+        ("t", Some("one"))
+    );
+    assert_eq!(new.metadata["forked-from-session-id"], "s");
+    assert_eq!(old.turns[0].items, new.turns[0].items);
+    assert_eq!(new.turns[0].id, old.turns[0].id);
+    assert_eq!(new.turns[0].thread_id, new.id);
+    assert_eq!(fork.last_seq(), 1, "its journal is its own");
+    whole_turn(&mut fork, "three", "four", 6.0);
+    assert_eq!(
+        (ledger.thread().turns.len(), fork.thread().turns.len()),
+        (1, 2)
+    );
+    let journal = fork
+        .journal()
+        .map(|event| magent_types::Event::clone(event));
+    let restored = Ledger::restore(first, journal);
+    assert_eq!(restored.thread(), fork.thread());
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use magent_runtime::ReplayEntry;
+use magent_runtime::{ApprovalDecision, ReplayEntry, RuntimeError};
 use magent_testkit::{ChatStream, Reply, Step, TempProject};
 use magent_types::{EventKind, Scope, SessionId};
 use serde_json::json;
@@ -118,6 +118,106 @@ async fn a_session_whose_files_are_removed_while_it_is_live_is_saved_again() {
     world.turn("third").await;
     let messages = world.server.requests()[0].body["messages"].to_string();
     assert!(messages.contains("first") && messages.contains("second"));
+}
+
+#[tokio::test]
+async fn a_fork_goes_on_by_itself() {
+    let world = World::new([
+        Reply::calling("c1", "bash", &json!({"command": "seq 9000"})),
+        Reply::answer("one"),
+        Reply::answer("fork"),
+        Reply::answer("source"),
+    ])
+    .await;
+    world.answer_all(ApprovalDecision::AllowSession);
+    world.turn("first").await;
+    world.runtime.set_agent(&world.session, "plan").unwrap();
+    let fork = |id: SessionId| world.runtime.fork_session(world.scope(), id, &world.config);
+    let forked = fork(world.session.clone()).await.unwrap();
+    assert_ne!(forked.id, world.session);
+    assert_eq!(forked.title.as_deref(), Some("first (fork)"));
+    assert_eq!(forked.options.agent, "plan");
+    let kept = |id: &SessionId| {
+        let rows = world.runtime.authority(id, &world.config).unwrap();
+        rows.iter()
+            .any(|row| row.explanation.contains("for this session"))
+    };
+    assert!(
+        kept(&world.session) && !kept(&forked.id),
+        "what was allowed is not inherited"
+    );
+    let mut request = world.request("second");
+    request.session_id = forked.id.clone();
+    outcome(world.runtime.submit(request).await.unwrap()).await;
+    world.turn("third").await;
+    let told = |index: usize| world.server.requests()[index].body["messages"].to_string();
+    assert!(told(2).contains("first") && told(2).contains("second"));
+    assert!(told(3).contains("first") && !told(3).contains("second"));
+    // A long result can be read in the fork, and a fork can be forked.
+    let result = told(2);
+    let start = result.find("result-").expect("a long result is kept");
+    let result_id = &result[start..start + "result-".len() + 24];
+    let spilled = walk(&world.storage.path().join("sessions/tool-results"));
+    let copies = spilled
+        .iter()
+        .filter(|path| path.contains(result_id))
+        .count();
+    assert_eq!(copies, 2, "{spilled:?}");
+    let again = fork(forked.id).await.unwrap();
+    assert_eq!(again.title.as_deref(), Some("first (fork)"));
+    assert!(matches!(
+        fork("nothing".into()).await,
+        Err(RuntimeError::UnknownSession(_))
+    ));
+}
+
+#[tokio::test]
+async fn a_busy_session_is_not_forked_and_a_saved_one_is() {
+    let world = World::new([
+        Reply::answer("one"),
+        Reply::new(200, "text/event-stream").step(Step::Hang),
+    ])
+    .await;
+    world.turn("first").await;
+    let submitted = world.submit("second").await;
+    world.wait_for_requests(2).await;
+    let fork = world
+        .runtime
+        .fork_session(world.scope(), world.session.clone(), &world.config);
+    assert!(matches!(fork.await, Err(RuntimeError::Busy)));
+    world.runtime.cancel_session(&world.session);
+    outcome(submitted).await;
+    let world = restart(world, [Reply::answer("three")]).await;
+    let session = world.session.clone();
+    world.runtime.attach(&session);
+    world.runtime.detach(&session);
+    while world.runtime.options(&session).is_ok() {
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    let fork = world
+        .runtime
+        .fork_session(world.scope(), session, &world.config)
+        .await
+        .unwrap();
+    let mut request = world.request("third");
+    request.session_id = fork.id;
+    outcome(world.runtime.submit(request).await.unwrap()).await;
+    let told = world.server.requests()[0].body["messages"].to_string();
+    assert!(told.contains("first") && told.contains("second"));
+}
+
+fn walk(folder: &std::path::Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let paths = entries.flat_map(|path| {
+        if path.is_dir() {
+            walk(&path)
+        } else {
+            vec![path.display().to_string()]
+        }
+    });
+    paths.collect()
 }
 
 /// Half an answer must not look like a whole one when the session is taken up again.
