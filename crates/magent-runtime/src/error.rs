@@ -54,7 +54,7 @@ pub enum RuntimeError {
     #[error("{}", told(.0))]
     Host(#[from] magent_tools::HostError),
     /// The session has work under way.
-    #[error("The session is busy.")]
+    #[error("The session is busy: its turn has to end first, or to be cancelled.")]
     Busy,
     /// What belongs to a session could not be copied.
     #[error("The session cannot be forked: {0}.")]
