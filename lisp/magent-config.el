@@ -72,6 +72,19 @@ Calls of tools count as messages.  Only whole turns are left out, and never the
 newest of them."
   :type '(choice (const :tag "All" nil) natnum))
 
+(defcustom magent-auto-compact 'tell
+  "What to do about a conversation that nearly fills its model's context.
+When `tell', say so; when `compact', sum it up before the next prompt, so that
+the model goes on with the summary; when nil, nothing.  `/compact' does it at
+any time, and you keep seeing the whole conversation."
+  :type '(choice (const :tag "Tell me" tell)
+                 (const :tag "Sum it up" compact)
+                 (const :tag "Nothing" nil)))
+
+(defcustom magent-auto-compact-share 0.8
+  "Part of a model's context, from 0 to 1, that `magent-auto-compact' is about."
+  :type 'float)
+
 (defcustom magent-ca-bundle nil
   "File of further certificate authorities in PEM, for providers behind a proxy.
 When nil, the environment variable SSL_CERT_FILE names one, if set."
@@ -266,6 +279,8 @@ Entries that no program could read as text are left out."
     (stream-retry-limit . ,magent-stream-retry-limit)
     (max-sampling-requests . ,magent-max-sampling-requests)
     (max-history . ,(magent-config--number magent-max-history))
+    (auto-compact . ,(magent-config--name magent-auto-compact))
+    (auto-compact-share . ,magent-auto-compact-share)
     (system-prompt . ,(or magent-system-prompt :null))
     (project-instruction-file-names
      . ,(vconcat magent-project-instruction-file-names))

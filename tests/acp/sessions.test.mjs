@@ -50,7 +50,7 @@ scenario("session/new gives modes and options, then commands", async (world) => 
   const { availableCommands } = await agent.update(isCommands, "commands");
   assert.deepEqual(
     availableCommands.map(({ name }) => name),
-    ["authority", "help"],
+    ["authority", "compact", "help"],
   );
   const response = agent.position((message) => message.result?.sessionId);
   const commands = agent.position((message) => isCommands(message.params?.update));

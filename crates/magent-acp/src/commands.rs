@@ -1,4 +1,4 @@
-//! Slash commands that the core answers by itself, without a model.
+//! Slash commands, and the answers that need no model.
 
 use std::fmt::Write;
 
@@ -10,8 +10,12 @@ use magent_types::{ApprovalPolicy, SessionId};
 ///
 /// There is never only one: shells that complete after a slash would put it into every
 /// path that is typed.
-const COMMANDS: [(&str, &str); 2] = [
+const COMMANDS: [(&str, &str); 3] = [
     ("authority", "Show what the agent may do here, and why"),
+    (
+        "compact",
+        "Let the model go on with a summary; add what it should keep",
+    ),
     ("help", "Show what can be done in this conversation"),
 ];
 
@@ -43,6 +47,8 @@ pub fn answer(
     words: &str,
 ) -> Option<Result<String, RuntimeError>> {
     Some(match command_of(words)? {
+        // The runtime does it, with a model.
+        "compact" => return None,
         "help" => Ok(help()),
         _ => authority(runtime, session, config),
     })
@@ -61,7 +67,7 @@ fn authority(
 fn help() -> String {
     let mut text = String::from(
         "Say what you want to have done, in this project; what may change or run something \
-         is asked for first. Commands are answered without a model:\n\n",
+         is asked for first. Commands:\n\n",
     );
     for (name, description) in COMMANDS {
         // Writing to a string cannot fail.

@@ -34,6 +34,6 @@ pub use store::{
     SessionSummary, SessionWriter, StorageReport, StoreWriter, WriterSettings,
 };
 pub use views::{
-    HistoryLimit, SHARED_HEADER_KEYS, TranscriptEntry, conversation, first_words, sample_header,
-    transcript,
+    COMPACTION, HistoryLimit, SHARED_HEADER_KEYS, TranscriptEntry, can_compact, compaction_request,
+    conversation, first_words, sample_header, transcript,
 };

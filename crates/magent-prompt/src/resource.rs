@@ -8,6 +8,10 @@ const RESOURCES: &[(&str, &str)] = &[
         include_str!("../../../prompts/agents/build.org"),
     ),
     (
+        "agents/compaction.org",
+        include_str!("../../../prompts/agents/compaction.org"),
+    ),
+    (
         "agents/plan.org",
         include_str!("../../../prompts/agents/plan.org"),
     ),

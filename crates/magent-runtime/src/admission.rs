@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::approval::ApprovalMode;
+use crate::compaction;
 use crate::runtime::Runtime;
 use crate::session::Session;
 use crate::steering::Steering;
@@ -33,9 +34,21 @@ impl Runtime {
         let session = self.session(&request.session_id)?;
         let order = Arc::clone(&session);
         let _in_order = order.submitting.lock().await;
-        let context = self.freeze(&session, &request).await?;
+        let request = compaction::meant(request);
+        self.compact_if_full(&session, &request).await;
+        self.accept(&session, request).await
+    }
+
+    /// Accepts a request, in the order in which the session's requests came.
+    pub(crate) async fn accept(
+        self: &Arc<Self>,
+        session: &Arc<Session>,
+        request: SubmitRequest,
+    ) -> Result<Submitted, RuntimeError> {
+        compaction::check(session, &request)?;
+        let context = self.freeze(session, &request).await?;
         let images = self
-            .keep_images(&session, &request.input, &context.choice)
+            .keep_images(session, &request.input, &context.choice)
             .await?;
         self.check_open()?;
         let submission_id = request.id.clone();
@@ -45,12 +58,12 @@ impl Runtime {
             &self.services.holder,
         );
         let (turn_id, item) =
-            crate::drive::record_prompt(&session, &submission_id, &request, images);
+            crate::drive::record_prompt(session, &submission_id, &request, images);
         let (sender, outcome) = oneshot::channel();
         let submission = Arc::new(Submission {
             id: submission_id.clone(),
             turn_id: turn_id.clone(),
-            session: Arc::clone(&session),
+            session: Arc::clone(session),
             request: context,
             cancel: CancellationToken::new(),
             outcome: Mutex::new(Some(sender)),
@@ -135,6 +148,7 @@ impl Runtime {
             params,
             approval: request.approval.clone(),
             files: request_files(request),
+            is_compaction: compaction::is_compaction(request),
         })
     }
 

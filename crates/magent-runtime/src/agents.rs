@@ -4,6 +4,8 @@ use magent_permission::{build_rules, plan_rules};
 use magent_prompt::prompt_resource;
 use magent_types::{AgentDefinition, AgentMode, PermissionRules, Thinking};
 
+use crate::compaction;
+
 /// The agents in the order in which pickers show them.
 #[derive(Clone, Debug)]
 pub struct AgentRegistry {
@@ -42,6 +44,14 @@ pub fn builtin_agents() -> AgentRegistry {
             "Explores and plans; edits nothing but files in .magent/plan.",
             plan_rules(),
         ),
+        AgentDefinition {
+            hidden: true,
+            ..agent(
+                compaction::AGENT,
+                "Sums a conversation up.",
+                PermissionRules::default(),
+            )
+        },
     ])
 }
 

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use magent_ledger::{HistoryLimit, conversation};
+use magent_ledger::{HistoryLimit, compaction_request, conversation};
 use magent_permission::{Exposure, exposure};
 use magent_prompt::{SystemText, assemble, project_instructions, prompt_resource};
 use magent_sampling::{Route, SampleRequest, WireTool};
@@ -82,9 +82,15 @@ pub(crate) async fn build(turn: &TurnContext, context: EpochContext) -> Result<E
     let limit = HistoryLimit {
         max_messages: request.config.max_history,
     };
-    let conversation = turn
-        .session()
-        .read(|state| conversation(state.ledger.thread(), &turn.submission.turn_id, limit));
+    let turn_id = &turn.submission.turn_id;
+    let conversation = turn.session().read(|state| {
+        let thread = state.ledger.thread();
+        if request.is_compaction {
+            compaction_request(thread, turn_id)
+        } else {
+            conversation(thread, turn_id, limit)
+        }
+    });
     let conversation = read_images(turn, &route, conversation).await;
     let header = json!({
         "phase": context.phase,

@@ -10,8 +10,10 @@ use magent_permission::{PERMISSION_KEYS, RuleTable};
 use magent_prompt::InstructionSettings;
 use magent_tools::{OutputBounds, ToolLimits};
 use magent_types::{Decision, Effort, PermissionRules, Rule, Thinking};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use crate::compaction::AutoCompact;
+use crate::option_reader::{Reader, bad};
 use crate::{AuditTarget, RuntimeError};
 
 /// What becomes of reasoning that a model shows.
@@ -38,6 +40,10 @@ pub struct RuntimeConfig {
     pub bypass_permission: bool,
     /// About how many messages of the past a model reads.
     pub max_history: Option<usize>,
+    /// What is done about a conversation that nearly fills its model's context.
+    pub auto_compact: AutoCompact,
+    /// The part of the context from which on that is so.
+    pub auto_compact_share: f64,
     /// The longest silence of a provider.
     pub request_timeout: Option<Duration>,
     /// How often a stream that was cut off before any text is asked for again.
@@ -79,6 +85,8 @@ impl Default for RuntimeConfig {
             permission_rules: PermissionRules::default(),
             bypass_permission: false,
             max_history: Some(100),
+            auto_compact: AutoCompact::Tell,
+            auto_compact_share: 0.8,
             request_timeout: Some(Duration::from_secs(120)),
             stream_retry_limit: 2,
             max_sampling_requests: None,
@@ -115,11 +123,27 @@ impl RuntimeConfig {
         Ok(config)
     }
 
+    fn read_auto_compact(&mut self, reader: &Reader<'_>) -> Result<(), RuntimeError> {
+        let wrong = |option, problem| move || bad(option, problem);
+        if reader.map.contains_key("auto-compact") {
+            let mode = AutoCompact::parse(reader.text("auto-compact")?.as_deref());
+            let wrong = wrong("auto-compact", "is none of nil, tell and compact");
+            self.auto_compact = mode.ok_or_else(wrong)?;
+        }
+        if let Some(share) = reader.map.get("auto-compact-share") {
+            let share = share.as_f64().filter(|share| (0.0..=1.0).contains(share));
+            let wrong = wrong("auto-compact-share", "is no number from 0 to 1");
+            self.auto_compact_share = share.ok_or_else(wrong)?;
+        }
+        Ok(())
+    }
+
     fn read_model_options(&mut self, reader: &Reader<'_>) -> Result<(), RuntimeError> {
         self.system_prompt = reader.text("system-prompt")?;
         if let Some(limit) = reader.optional_count("max-history")? {
             self.max_history = limit.map(|limit| limit as usize);
         }
+        self.read_auto_compact(reader)?;
         if let Some(seconds) = reader.seconds("request-timeout")? {
             self.request_timeout = (!seconds.is_zero()).then_some(seconds);
         }
@@ -257,73 +281,6 @@ fn read_environment(entries: &[String]) -> Arc<[(String, String)]> {
                 .map(|value| (name.to_owned(), value.to_owned()))
         })
         .collect()
-}
-
-fn bad(option: &str, problem: &str) -> RuntimeError {
-    RuntimeError::BadOption(format!("magent-{option}"), problem.to_owned())
-}
-
-struct Reader<'a> {
-    map: &'a Map<String, Value>,
-}
-
-impl Reader<'_> {
-    fn text(&self, key: &str) -> Result<Option<String>, RuntimeError> {
-        match self.map.get(key) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(_) => Err(bad(key, "is no string or symbol")),
-        }
-    }
-
-    fn texts(&self, key: &str) -> Result<Option<Vec<String>>, RuntimeError> {
-        match self.map.get(key) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::Array(entries)) => entries
-                .iter()
-                .map(|entry| match entry {
-                    Value::String(text) => Ok(text.clone()),
-                    _ => Err(bad(key, "holds something that is no string or symbol")),
-                })
-                .collect::<Result<_, _>>()
-                .map(Some),
-            Some(_) => Err(bad(key, "is no list")),
-        }
-    }
-
-    fn count(&self, key: &str) -> Result<Option<u64>, RuntimeError> {
-        match self.map.get(key) {
-            None | Some(Value::Null) => Ok(None),
-            Some(value) => value
-                .as_u64()
-                .map(Some)
-                .ok_or_else(|| bad(key, "is no whole number of at least 0")),
-        }
-    }
-
-    /// A number that may be switched off by null: absent is `None`, null `Some(None)`.
-    fn optional_count(&self, key: &str) -> Result<Option<Option<u64>>, RuntimeError> {
-        match self.map.get(key) {
-            None => Ok(None),
-            Some(Value::Null) => Ok(Some(None)),
-            Some(_) => self.count(key).map(Some),
-        }
-    }
-
-    fn seconds(&self, key: &str) -> Result<Option<Duration>, RuntimeError> {
-        match self.map.get(key) {
-            None | Some(Value::Null) => Ok(None),
-            Some(value) => value
-                .as_f64()
-                .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-                .map(Some)
-                .ok_or_else(|| bad(key, "is no number of seconds")),
-        }
-    }
-
-    fn flag(&self, key: &str) -> bool {
-        matches!(self.map.get(key), Some(Value::Bool(true)))
-    }
 }
 
 fn is_permission_key(name: &str) -> bool {

@@ -11,6 +11,7 @@ use magent_types::{
 use serde_json::json;
 
 use crate::SubmitRequest;
+use crate::compaction::tell_if_full;
 use crate::replay::tool_view;
 use crate::runtime::Runtime;
 use crate::session::Session;
@@ -134,6 +135,7 @@ async fn settle(turn: &TurnContext, end: TurnEnd) {
         let text = format!("The turn is not on the disk yet: {problem}.");
         turn.emit(EventKind::Notice { item: None, text });
     }
+    tell_if_full(turn);
     if let Some(problem) = turn.services.audit.problem().await {
         let text = format!(
             "The audit cannot be written ({problem}). Its newest records are kept in memory only."

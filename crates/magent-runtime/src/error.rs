@@ -56,6 +56,9 @@ pub enum RuntimeError {
     /// The session has work under way.
     #[error("The session is busy: its turn has to end first, or to be cancelled.")]
     Busy,
+    /// Nothing was said since the last summary.
+    #[error("There is nothing to sum up yet.")]
+    NothingToCompact,
     /// What belongs to a session could not be copied.
     #[error("The session cannot be forked: {0}.")]
     Fork(#[source] std::io::Error),
@@ -84,6 +87,7 @@ impl RuntimeError {
             Self::Rule(_) => (FailureKind::Permission, "bad-rule"),
             Self::Host(_) => (FailureKind::Internal, "host"),
             Self::Busy => (FailureKind::Session, "busy"),
+            Self::NothingToCompact => (FailureKind::Session, "nothing-to-compact"),
             Self::Fork(_) => (FailureKind::Session, "fork"),
             Self::ShuttingDown => (FailureKind::Internal, "shutdown"),
         };

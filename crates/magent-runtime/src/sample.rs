@@ -148,6 +148,10 @@ fn finish(
         let mut total = turn.usage.lock();
         *total = total.plus(usage);
     }
+    if let (Some(input), Some(size)) = (usage.input, epoch.route.context_window) {
+        let used = input.saturating_add(usage.output.unwrap_or(0));
+        *turn.context.lock() = Some((used, size));
+    }
     turn.record(|ledger, now| match error {
         None => ledger.complete_item(sample, now),
         Some(Value::Null) => ledger.cancel_item(sample, Value::Null, now),

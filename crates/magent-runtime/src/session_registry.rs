@@ -305,7 +305,7 @@ impl Runtime {
     /// Switches a session's agent, for later prompts.
     pub fn set_agent(&self, id: &SessionId, agent: &str) -> Result<(), RuntimeError> {
         let known = self.agents().get(agent);
-        if !known.is_some_and(|agent| agent.mode.is_primary()) {
+        if !known.is_some_and(|agent| agent.mode.is_primary() && !agent.hidden) {
             return Err(self.unknown_agent(agent));
         }
         let session = self.session(id)?;

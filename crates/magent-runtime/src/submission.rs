@@ -72,6 +72,8 @@ pub(crate) struct RequestContext {
     pub(crate) params: SamplingParams,
     pub(crate) approval: ApprovalMode,
     pub(crate) files: Vec<PathBuf>,
+    /// Whether the turn sums up.
+    pub(crate) is_compaction: bool,
 }
 
 /// A submission in the queue or running.

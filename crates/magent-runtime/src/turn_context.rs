@@ -19,6 +19,8 @@ pub(crate) struct TurnContext {
     pub(crate) submission: Arc<Submission>,
     /// Tokens of all requests so far.
     pub(crate) usage: Mutex<Usage>,
+    /// The tokens of the last request with its answer, and how many the model takes.
+    pub(crate) context: Mutex<Option<(u64, u64)>>,
     /// How many requests were made, attempts included.
     pub(crate) requests: AtomicU32,
     /// The system text, read once: it must not change while the turn runs.
@@ -33,6 +35,7 @@ impl TurnContext {
             services,
             submission,
             usage: Mutex::default(),
+            context: Mutex::default(),
             requests: AtomicU32::new(0),
             system: tokio::sync::OnceCell::new(),
             announced: Mutex::default(),

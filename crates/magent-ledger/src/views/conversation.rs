@@ -5,6 +5,7 @@ use magent_types::{
     Thread, ToolExchange, Turn, TurnId, TurnStatus, UNKNOWN_RESULT, UserImage,
 };
 
+use super::compaction::begin_at_summary;
 use crate::record::IMAGES;
 
 /// How much of the past a model reads.
@@ -17,7 +18,8 @@ pub struct HistoryLimit {
 
 /// The conversation up to and including the current turn: of every earlier turn that
 /// ended, and of the current one, the user's words and then, in order, what was said
-/// and done.  Turns that wait behind the current one do not leak in.
+/// and done.  Turns that wait behind the current one do not leak in, and a summary stands
+/// for all before it.
 pub fn conversation(
     thread: &Thread,
     current: &TurnId,
@@ -29,13 +31,11 @@ pub fn conversation(
             turns.push(turn);
             break;
         }
-        if matches!(
-            turn.status,
-            TurnStatus::Completed | TurnStatus::Interrupted | TurnStatus::Failed
-        ) {
+        if counts(turn) {
             turns.push(turn);
         }
     }
+    let mut read = begin_at_summary(&mut turns);
     let mut entries: Vec<Vec<ConversationEntry>> = turns
         .iter()
         .map(|turn| turn_entries(turn, turn.id == *current))
@@ -43,7 +43,14 @@ pub fn conversation(
     if let Some(most) = limit.max_messages {
         drop_oldest(&mut entries, most);
     }
-    entries.into_iter().flatten().collect()
+    read.extend(entries.into_iter().flatten());
+    read
+}
+
+/// Whether a turn that is over is part of the conversation.
+pub(super) fn counts(turn: &Turn) -> bool {
+    use TurnStatus::{Completed, Failed, Interrupted};
+    matches!(turn.status, Completed | Interrupted | Failed)
 }
 
 /// Drops the oldest turns but the last two: the current one, and what it goes on from.
@@ -72,7 +79,7 @@ fn drop_oldest(turns: &mut Vec<Vec<ConversationEntry>>, most: usize) {
     turns.drain(..dropped);
 }
 
-fn turn_entries(turn: &Turn, is_current: bool) -> Vec<ConversationEntry> {
+pub(super) fn turn_entries(turn: &Turn, is_current: bool) -> Vec<ConversationEntry> {
     let mut entries = Vec::new();
     for item in &turn.items {
         match item.kind {

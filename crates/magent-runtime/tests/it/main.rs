@@ -7,6 +7,7 @@
 )]
 
 mod cancel;
+mod compaction;
 mod failures;
 mod permissions;
 mod sessions;

@@ -241,6 +241,8 @@ async fn prompts_of_a_session_queue_and_sessions_run_side_by_side() {
     };
     let world = World::new([slow("one"), slow("other"), Reply::answer("two")]).await;
     let first = world.submit("first").await;
+    // The server answers in the order in which it is asked.
+    world.wait_for_requests(1).await;
     let mut other = world.request("other");
     other.session_id = world
         .runtime
