@@ -11,6 +11,7 @@
 ;;; Code:
 
 (require 'cl-lib)
+(require 'map)
 (require 'magent-acp)
 (require 'magent-error)
 (require 'magent-module)
@@ -139,6 +140,38 @@ nothing."
     (with-current-buffer buffer
       (agent-shell-jump-to-latest-permission-button-row))))
 
+;;;; Notices
+
+;; agent-shell folds what an agent says beside the conversation, and puts what comes
+;; during one turn together without a break.  Notices of Magent are few and meant to be
+;; read: why an answer takes long, or that a conversation cannot be saved.
+
+(defvar-local magent-agent-shell--noticed nil
+  "Id of the fragment that the last notice in this shell went to.")
+
+(defun magent-agent-shell--around-fragment (function &rest args)
+  "Call FUNCTION with ARGS, a plist, to show a fragment of a conversation.
+Notices of Magent are unfolded at first, and each begins a line."
+  (let ((buffer (map-elt (plist-get args :state) :buffer))
+        (id (plist-get args :block-id)))
+    (if (and (stringp id) (string-suffix-p "-notices" id)
+             (magent-agent-shell--shell-p buffer))
+        (apply function
+               :body (magent-agent-shell--notice buffer id (plist-get args :body))
+               (append args '(:expanded t)))
+      (apply function args))))
+
+(defun magent-agent-shell--notice (buffer id text)
+  "Return TEXT, a notice, as it is added to the fragment ID of the shell BUFFER.
+Where that cannot be seen, it is echoed as well."
+  (unless (get-buffer-window buffer 'visible)
+    (message "Magent: %s" text))
+  (with-current-buffer buffer
+    (prog1 (if (equal id magent-agent-shell--noticed)
+               (concat "\n" text)
+             text)
+      (setq magent-agent-shell--noticed id))))
+
 ;;;; Context compatibility
 
 ;; agent-shell offers text around point as context for a prompt.  Three of its private
@@ -178,6 +211,8 @@ nothing."
 (defconst magent-agent-shell-advice
   '((agent-shell-jump-to-latest-permission-button-row
      . magent-agent-shell--around-jump)
+    (agent-shell--update-fragment
+     . magent-agent-shell--around-fragment)
     (agent-shell--context . magent-agent-shell--around-context)
     (agent-shell--get-current-line-context
      . magent-agent-shell--around-line-context)

@@ -157,6 +157,56 @@ The variable jumped tells whether point went to the question."
       (should jumped)
       (should-not timers))))
 
+;;;; Notices
+
+(defun magent-agent-shell-test--notices (shell-p ids)
+  "Return what is shown and echoed for notices \"a\" with IDS, in a shell if SHELL-P."
+  (with-temp-buffer
+    (when shell-p
+      (setq-local magent-acp--process 'a-process))
+    (let ((state (list (cons :buffer (current-buffer)))) shown echoed)
+      (cl-letf (((symbol-function 'message)
+                 (lambda (&rest words) (push (apply #'format words) echoed))))
+        (dolist (id ids)
+          (magent-agent-shell--around-fragment
+           (lambda (&rest args)
+             (push (list (plist-get args :body) (plist-get args :expanded)) shown))
+           :state state :block-id id :body "a" :append t)))
+      (list (nreverse shown) (nreverse echoed)))))
+
+(ert-deftest magent-agent-shell-notices-are-unfolded-and-apart ()
+  (should (equal (magent-agent-shell-test--notices
+                  t '("1-notices" "1-notices" "2-notices" "plan" "2-notices"))
+                 '((("a" t) ("\na" t) ("a" t) ("a" nil) ("\na" t))
+                   ("Magent: a" "Magent: a" "Magent: a" "Magent: a"))))
+  (should (equal (magent-agent-shell-test--notices nil '("1-notices" "1-notices"))
+                 '((("a" nil) ("a" nil)) nil))))
+
+(ert-deftest magent-agent-shell-notices-are-the-fragments-that-are-treated-so ()
+  (magent-agent-shell-test--need)
+  (magent-agent-shell--advise)
+  (with-temp-buffer
+    (setq-local magent-acp--process nil)
+    (let* ((state (list (cons :buffer (current-buffer)) (cons :request-count 1)))
+           (inhibit-message t)
+           shown
+           (record (lambda (&rest args)
+                     (push (list (plist-get args :body) (plist-get args :expanded))
+                           shown))))
+      ;; In the place of the function itself, inside of our advice.
+      (advice-add 'agent-shell--update-fragment :override record '((depth . 100)))
+      (unwind-protect
+          (cl-letf (((symbol-function 'acp-subscribe-to-errors)
+                     (lambda (&rest args)
+                       (dolist (text '("one" "two"))
+                         (funcall (plist-get args :on-error) `((message . ,text))))))
+                    ((symbol-function 'acp-subscribe-to-notifications) #'ignore)
+                    ((symbol-function 'acp-subscribe-to-requests) #'ignore)
+                    ((symbol-function 'shell-maker-busy) #'ignore))
+            (agent-shell--subscribe-to-client-events :state state))
+        (advice-remove 'agent-shell--update-fragment record))
+      (should (equal (nreverse shown) '(("one" t) ("\ntwo" t)))))))
+
 ;;;; Context
 
 (ert-deftest magent-agent-shell-advice-is-added-once-and-to-what-exists ()

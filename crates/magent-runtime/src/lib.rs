@@ -51,7 +51,7 @@ pub use error::RuntimeError;
 pub use host::{HostBridge, HostRequest, HostSink};
 pub use magent_tools::{Catalog, clip_lines};
 pub use models::{ModelCatalog, ModelChoice};
-pub use runtime::{Runtime, RuntimePorts};
+pub use runtime::{Runtime, RuntimePorts, StorageWatcher};
 pub use session::ReplayEntry;
 pub use session_registry::{SessionInfo, SessionListing, SessionOptions};
 pub use submission::{SubmitRequest, Submitted, ToolSelection};

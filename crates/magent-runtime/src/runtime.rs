@@ -27,6 +27,10 @@ use crate::{
     builtin_agents,
 };
 
+/// Told when a session cannot be saved, with the problem, and without one when that
+/// has ended.
+pub type StorageWatcher = Box<dyn Fn(&SessionId, Option<&str>) + Send + Sync>;
+
 /// What a runtime is made of.
 pub struct RuntimePorts {
     /// The way to Emacs.
@@ -58,6 +62,7 @@ pub struct Runtime {
     pub(crate) queue: Mutex<Queue>,
     pub(crate) submissions: Mutex<HashMap<SubmissionId, Arc<Submission>>>,
     closing: AtomicBool,
+    storage_watcher: OnceLock<StorageWatcher>,
     pub(crate) handle: Handle,
 }
 
@@ -101,6 +106,7 @@ impl Runtime {
             queue: Mutex::default(),
             submissions: Mutex::default(),
             closing: AtomicBool::new(false),
+            storage_watcher: OnceLock::new(),
             handle: ports.handle,
         });
         // The slot is filled once, here.
@@ -127,8 +133,21 @@ impl Runtime {
         ModelCatalog::fetch(&*self.services.host).await
     }
 
+    /// Sets who is told about problems with saving any session.  The first one counts.
+    pub fn watch_storage(&self, watcher: StorageWatcher) {
+        let _ = self.storage_watcher.set(watcher);
+    }
+
+    /// Tells the watcher whether a session can be saved.
+    pub(crate) fn tell_storage(&self, id: &SessionId, problem: Option<&str>) {
+        if let Some(watcher) = self.storage_watcher.get() {
+            watcher(id, problem);
+        }
+    }
+
     /// Reports a problem with saving to whoever watches the session.
     fn report_storage(&self, id: &SessionId, problem: Option<&str>) {
+        self.tell_storage(id, problem);
         let text = match problem {
             Some(problem) => format!(
                 "The session cannot be saved ({problem}). It is kept in memory and saved as soon \

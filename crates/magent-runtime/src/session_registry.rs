@@ -245,6 +245,8 @@ impl Runtime {
             runtime.wait_until_idle(&session.id).await;
             let key = (session.scope.clone(), session.id.clone());
             session.close(move || {
+                // What could not be saved by now is lost, and no reason to wait.
+                runtime.tell_storage(&key.1, None);
                 runtime.sessions.lock().remove(&key);
                 runtime.session_left.notify_waiters();
             });
