@@ -56,8 +56,6 @@ where it is not installed."
 The shell takes its options from BUFFER right after this, so they are set
 here; a value that is local already, for example from directory variables,
 stays."
-  (magent-error-as-user-error
-    (magent-module-load))
   (with-current-buffer buffer
     (unless (local-variable-p 'agent-shell-session-strategy)
       (setq-local agent-shell-session-strategy
@@ -68,7 +66,22 @@ stays."
     (unless (bound-and-true-p agent-shell-session-choices-function)
       (setq-local agent-shell-session-choices-function
                   #'magent-agent-shell--session-choices)))
-  (magent-acp-make-client buffer))
+  (magent-agent-shell--connect buffer))
+
+(defun magent-agent-shell--connect (buffer)
+  "Return a client of the shell BUFFER that is connected to the core.
+If that fails, a new shell is killed: agent-shell would wait in it for an
+agent that never comes."
+  (let ((new (not (magent-agent-shell--shell-p buffer))))
+    (condition-case err
+        (let ((client (magent-acp-make-client buffer)))
+          (with-current-buffer buffer
+            (magent-acp-connect client))
+          client)
+      (magent-error
+       (when new
+         (kill-buffer buffer))
+       (user-error "%s" (magent-error-message err))))))
 
 (defun magent-agent-shell--session-choices (choices)
   "Return the CHOICES, conses (LABEL . TOKEN), that a new shell offers.

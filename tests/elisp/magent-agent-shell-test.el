@@ -122,6 +122,62 @@
     (should (equal (magent-agent-shell--session-choices (list temporary))
                    (list temporary)))))
 
+;;;; Starting
+
+(defun magent-agent-shell-test--shells ()
+  "Return the buffers of agent-shell."
+  (cl-remove-if-not (lambda (buffer)
+                      (provided-mode-derived-p (buffer-local-value 'major-mode buffer)
+                                               'agent-shell-mode))
+                    (buffer-list)))
+
+(defmacro magent-agent-shell-test--starting (&rest body)
+  "Evaluate BODY where `magent-start' can be called, and kill its shells.
+The variable warnings has the texts of warnings, newest first."
+  (declare (indent 0) (debug t))
+  `(progn
+     (magent-test-need-core)
+     (magent-agent-shell-test--need)
+     (magent-test-with-directory
+       (let ((agent-shell-agent-configs nil)
+             (agent-shell-transcript-file-path-function nil)
+             (shell-maker-prompt-before-killing-buffer nil)
+             (magent-agent-shell-session-strategy 'new)
+             (agent-shell-cwd-function (lambda () default-directory))
+             (inhibit-message t)
+             warnings)
+         (unwind-protect
+             (cl-letf (((symbol-function 'display-warning)
+                        (lambda (_type text &rest _) (push text warnings))))
+               ,@body)
+           (mapc #'kill-buffer (magent-agent-shell-test--shells)))))))
+
+(defvar agent-shell-cwd-function)
+(defvar agent-shell-transcript-file-path-function)
+(defvar shell-maker-prompt-before-killing-buffer)
+
+(ert-deftest magent-agent-shell-wrong-options-leave-no-shell ()
+  (magent-agent-shell-test--starting
+    (dolist (wrong '((magent-agent-shell-restore-verbosity . foo)
+                     ;; The core finds this out.
+                     (magent-request-timeout . "long")))
+      (cl-progv (list (car wrong)) (list (cdr wrong))
+        (should (string-match-p
+                 (symbol-name (car wrong))
+                 (error-message-string (should-error (magent-start) :type 'user-error)))))
+      (should-not (magent-agent-shell-test--shells)))
+    (magent-start)
+    (should (magent-agent-shell-test--shells))))
+
+(ert-deftest magent-agent-shell-a-session-that-cannot-be-made-leaves-no-shell ()
+  (magent-agent-shell-test--starting
+    (let ((magent-default-agent "nobody"))
+      (magent-start)
+      (magent-test-wait-for "The end of the shell"
+                            (lambda () (not (magent-agent-shell-test--shells)))))
+    (should (equal (length warnings) 1))
+    (should (string-match-p "There is no agent nobody" (car warnings)))))
+
 ;;;; Questions and typing
 
 (defmacro magent-agent-shell-test--jumping (command idle &rest body)
