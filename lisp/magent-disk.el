@@ -5,11 +5,13 @@
 
 ;;; Commentary:
 
-;; The core leaves some files to Emacs.  They are written as the core writes the others:
-;; a file has either its old or its new content, and stays what it is, with its links,
-;; owner and mode.
+;; Which buffers visit a file, whatever its names, and writing the files that the core
+;; leaves to Emacs.  They are written as the core writes the others: a file has either its
+;; old or its new content, and stays what it is, with its links, owner and mode.
 
 ;;; Code:
+
+(require 'seq)
 
 (defmacro magent-disk--literally (operation &rest body)
   "Evaluate BODY without handlers that compress or encrypt in OPERATION.
@@ -40,6 +42,33 @@ Two names of one file have equal identities."
   (when-let* ((attributes (file-attributes path))
               (identity (file-attribute-file-identifier attributes)))
     (and (car-safe identity) identity)))
+
+(defun magent-disk--visits-p (buffer file identity)
+  "Return non-nil if saving BUFFER would write FILE, a true name.
+IDENTITY is that of FILE, see `magent-disk-identity', or nil."
+  (let ((name (buffer-file-name buffer))
+        (true (buffer-local-value 'buffer-file-truename buffer))
+        (number (buffer-local-value 'buffer-file-number buffer)))
+    (and name
+         ;; What the buffer noted is cheap to compare, but a link may lead elsewhere by
+         ;; now, and another file may have got the number of a deleted one.
+         (or (equal name file)
+             (equal true (abbreviate-file-name file))
+             (and identity buffer-file-numbers-unique (equal number identity)))
+         (not (file-remote-p name))
+         (let ((now (file-truename name)))
+           (or (equal now file)
+               (and identity (equal (magent-disk-identity now) identity)))))))
+
+(defun magent-disk-visiting (path)
+  "Return all buffers that visit the file PATH, by any of its names."
+  (let* ((file (file-truename path))
+         (identity (magent-disk-identity file)))
+    (seq-filter (lambda (buffer)
+                  (magent-disk--visits-p buffer file identity))
+                (buffer-list))))
+
+;;;; Writing
 
 (defun magent-disk-in-place-p (path)
   "Return non-nil if the file PATH must be written in place.

@@ -15,35 +15,10 @@
 (require 'magent-core)
 (require 'magent-disk)
 
-(defun magent-host-buffer--visits-p (buffer file identity)
-  "Return non-nil if saving BUFFER would write FILE, a true name.
-IDENTITY is that of FILE, see `magent-disk-identity', or nil."
-  (let ((name (buffer-file-name buffer))
-        (true (buffer-local-value 'buffer-file-truename buffer))
-        (number (buffer-local-value 'buffer-file-number buffer)))
-    (and name
-         ;; What the buffer noted is cheap to compare, but a link may lead elsewhere by
-         ;; now, and another file may have got the number of a deleted one.
-         (or (equal name file)
-             (equal true (abbreviate-file-name file))
-             (and identity buffer-file-numbers-unique (equal number identity)))
-         (not (file-remote-p name))
-         (let ((now (file-truename name)))
-           (or (equal now file)
-               (and identity (equal (magent-disk-identity now) identity)))))))
-
-(defun magent-host-buffer--all-visiting (path)
-  "Return all buffers that visit the file PATH, by any of its names."
-  (let* ((file (file-truename path))
-         (identity (magent-disk-identity file)))
-    (seq-filter (lambda (buffer)
-                  (magent-host-buffer--visits-p buffer file identity))
-                (buffer-list))))
-
 (defun magent-host-buffer--visiting (path)
   "Return the buffer that counts for the file PATH, or nil if none visits it.
 Of several, one with unsaved changes comes first: it must not be passed over."
-  (let ((buffers (magent-host-buffer--all-visiting path)))
+  (let ((buffers (magent-disk-visiting path)))
     (or (seq-find #'buffer-modified-p buffers)
         (car (memq (get-file-buffer path) buffers))
         (car buffers))))
@@ -301,7 +276,7 @@ which a tool cannot answer: a hook or mode of the buffer does so.  Nothing was c
   "Let the other buffers that visit this buffer's file show what it holds now.
 They are clean."
   (dolist (buffer (remq (current-buffer)
-                        (magent-host-buffer--all-visiting buffer-file-name)))
+                        (magent-disk-visiting buffer-file-name)))
     (with-current-buffer buffer
       (condition-case err
           (magent-host-buffer--refresh)

@@ -13,6 +13,7 @@
 
 (require 'magent-runtime-api)
 
+(declare-function magent-core-queue-print "ext:magent-module" (text))
 (declare-function magent-core-queue-read-line "ext:magent-module" ())
 
 ;;;; Output
@@ -34,15 +35,35 @@ so it would those that turn the direction of text."
    "[\0-\11\13-\37\177-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
    text))
 
+(defvar magent-terminal-output-lost nil
+  "Why standard output cannot be written to any more, a string, or nil.
+It is \"closed\" if whoever read it has gone, and is not written to then.")
+
+(defvar magent-terminal-output-lost-function #'ignore
+  "Called without arguments when `magent-terminal-output-lost' has been set.")
+
 (defun magent-terminal-out (text)
   "Print TEXT to standard output, at once.
 On a terminal its control characters are spelled out; files and other programs
-get what the model wrote."
-  (princ (if (equal (getenv "MAGENT_TTY_OUT") "1")
-             (magent-terminal--spell "[\0-\10\13-\37\177-\u009f]"
-                                     (string-replace "\r\n" "\n" text))
-           text))
-  (flush-standard-output))
+get what the model wrote.  See `magent-terminal-output-lost' for failures."
+  (unless magent-terminal-output-lost
+    (setq magent-terminal-output-lost
+          (magent-terminal--print
+           (if (equal (getenv "MAGENT_TTY_OUT") "1")
+               (magent-terminal--spell "[\0-\10\13-\37\177-\u009f]"
+                                       (string-replace "\r\n" "\n" text))
+             text)))
+    (when magent-terminal-output-lost
+      (funcall magent-terminal-output-lost-function))))
+
+(defun magent-terminal--print (text)
+  "Print TEXT to standard output and return nil, or why that fails, a string.
+Without the module, Emacs tells a failure when it ends."
+  (if (fboundp 'magent-core-queue-print)
+      (magent-core-queue-print text)
+    (princ text)
+    (flush-standard-output)
+    nil))
 
 (defun magent-terminal-err (format &rest args)
   "Print a line made of FORMAT and ARGS to standard error."
