@@ -40,8 +40,8 @@
 
 (defun magent-acp-make-client (buffer)
   "Return an acp.el client for the shell BUFFER.
-This is cheap and may be called several times for one shell: the connection
-is opened with the first request."
+This is cheap and may be called several times for one shell, which has one
+connection; see `magent-acp-connect'."
   (require 'acp)
   (let ((client (acp-make-client
                  :context-buffer buffer
@@ -75,16 +75,18 @@ is opened with the first request."
       (remhash connection magent-acp--clients)
       (magent-core-acp-close connection))))
 
-(defun magent-acp--connection (client)
-  "Return the number of CLIENT's connection, opened if it is not."
-  (let ((process (map-elt client :process)))
-    (or (process-get process 'magent-connection)
-        (let ((connection (progn
-                            (magent-core-ensure)
-                            (magent-core-acp-open (magent-config-json)))))
-          (process-put process 'magent-connection connection)
-          (puthash connection client magent-acp--clients)
-          connection))))
+(defun magent-acp-connect (client)
+  "Return the number of CLIENT's connection, opened if it is not.
+Signal an error if the options, as they are in the current buffer, are wrong.
+What the core says goes to the last of a shell's clients that was connected."
+  (let* ((process (map-elt client :process))
+         (connection (or (process-get process 'magent-connection)
+                         (progn
+                           (magent-core-ensure)
+                           (magent-core-acp-open (magent-config-json))))))
+    (process-put process 'magent-connection connection)
+    (puthash connection client magent-acp--clients)
+    connection))
 
 ;;;; To the core
 
@@ -95,7 +97,7 @@ The options go with it as they are in CLIENT's buffer now."
     (acp--log client "OUTGOING TEXT" "%s" json)
     (acp--log-traffic client 'outgoing kind (acp--make-message :object object :json json))
     (with-current-buffer (map-elt client :context-buffer)
-      (magent-core-acp-send (magent-acp--connection client) json
+      (magent-core-acp-send (magent-acp-connect client) json
                             (magent-config-json)))))
 
 (cl-defun magent-acp--send-request (&key client request buffer on-success on-failure
@@ -151,19 +153,35 @@ Callers do not expect an answer before they have returned."
 
 ;;;; From the core
 
-(defun magent-acp--tell-restore-failure (client object)
-  "Warn if OBJECT tells CLIENT that a session cannot be opened again.
-The shell begins a new session then, and does not say why."
+(defun magent-acp--tell-failure (client object)
+  "Warn if OBJECT tells CLIENT that a session cannot be opened.
+If that was to be taken up again, the shell begins a new session, and does not
+say why.  If it was to be new, the shell would wait for it for ever; it is
+killed once it has got OBJECT."
   (when-let* ((failure (map-elt object 'error))
               (pending (map-elt (map-elt client :pending-requests)
-                                (map-elt object 'id)))
-              (method (map-nested-elt pending '(:request method)))
-              ((member method '("session/load" "session/resume"))))
-    (display-warning 'magent (map-elt failure 'message) :warning)))
+                                (map-elt object 'id))))
+    (pcase (map-nested-elt pending '(:request method))
+      ((or "session/load" "session/resume")
+       (display-warning 'magent (map-elt failure 'message) :warning))
+      ((or "initialize" "session/new")
+       (display-warning 'magent (concat "No conversation could be opened: "
+                                        (map-elt failure 'message))
+                        :error)
+       (run-at-time 0 nil #'magent-acp--give-up (map-elt client :context-buffer))))))
+
+(defun magent-acp--give-up (buffer)
+  "Kill BUFFER if it is a shell of agent-shell that has no session."
+  (when (and (buffer-live-p buffer)
+             (provided-mode-derived-p (buffer-local-value 'major-mode buffer)
+                                      'agent-shell-mode)
+             (not (map-nested-elt (buffer-local-value 'agent-shell--state buffer)
+                                  '(:session :id))))
+    (kill-buffer buffer)))
 
 (defun magent-acp--route (client message)
   "Hand MESSAGE of the core to whoever in CLIENT waits for it."
-  (magent-acp--tell-restore-failure client (map-elt message :object))
+  (magent-acp--tell-failure client (map-elt message :object))
   (acp--route-incoming-message
    :client client
    :message message

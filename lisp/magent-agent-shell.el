@@ -11,6 +11,7 @@
 ;;; Code:
 
 (require 'cl-lib)
+(require 'map)
 (require 'magent-acp)
 (require 'magent-error)
 (require 'magent-module)
@@ -55,8 +56,6 @@ where it is not installed."
 The shell takes its options from BUFFER right after this, so they are set
 here; a value that is local already, for example from directory variables,
 stays."
-  (magent-error-as-user-error
-    (magent-module-load))
   (with-current-buffer buffer
     (unless (local-variable-p 'agent-shell-session-strategy)
       (setq-local agent-shell-session-strategy
@@ -67,7 +66,22 @@ stays."
     (unless (bound-and-true-p agent-shell-session-choices-function)
       (setq-local agent-shell-session-choices-function
                   #'magent-agent-shell--session-choices)))
-  (magent-acp-make-client buffer))
+  (magent-agent-shell--connect buffer))
+
+(defun magent-agent-shell--connect (buffer)
+  "Return a client of the shell BUFFER that is connected to the core.
+If that fails, a new shell is killed: agent-shell would wait in it for an
+agent that never comes."
+  (let ((new (not (magent-agent-shell--shell-p buffer))))
+    (condition-case err
+        (let ((client (magent-acp-make-client buffer)))
+          (with-current-buffer buffer
+            (magent-acp-connect client))
+          client)
+      (magent-error
+       (when new
+         (kill-buffer buffer))
+       (user-error "%s" (magent-error-message err))))))
 
 (defun magent-agent-shell--session-choices (choices)
   "Return the CHOICES, conses (LABEL . TOKEN), that a new shell offers.
@@ -139,6 +153,38 @@ nothing."
     (with-current-buffer buffer
       (agent-shell-jump-to-latest-permission-button-row))))
 
+;;;; Notices
+
+;; agent-shell folds what an agent says beside the conversation, and puts what comes
+;; during one turn together without a break.  Notices of Magent are few and meant to be
+;; read: why an answer takes long, or that a conversation cannot be saved.
+
+(defvar-local magent-agent-shell--noticed nil
+  "Id of the fragment that the last notice in this shell went to.")
+
+(defun magent-agent-shell--around-fragment (function &rest args)
+  "Call FUNCTION with ARGS, a plist, to show a fragment of a conversation.
+Notices of Magent are unfolded at first, and each begins a line."
+  (let ((buffer (map-elt (plist-get args :state) :buffer))
+        (id (plist-get args :block-id)))
+    (if (and (stringp id) (string-suffix-p "-notices" id)
+             (magent-agent-shell--shell-p buffer))
+        (apply function
+               :body (magent-agent-shell--notice buffer id (plist-get args :body))
+               (append args '(:expanded t)))
+      (apply function args))))
+
+(defun magent-agent-shell--notice (buffer id text)
+  "Return TEXT, a notice, as it is added to the fragment ID of the shell BUFFER.
+Where that cannot be seen, it is echoed as well."
+  (unless (get-buffer-window buffer 'visible)
+    (message "Magent: %s" text))
+  (with-current-buffer buffer
+    (prog1 (if (equal id magent-agent-shell--noticed)
+               (concat "\n" text)
+             text)
+      (setq magent-agent-shell--noticed id))))
+
 ;;;; Context compatibility
 
 ;; agent-shell offers text around point as context for a prompt.  Three of its private
@@ -178,6 +224,8 @@ nothing."
 (defconst magent-agent-shell-advice
   '((agent-shell-jump-to-latest-permission-button-row
      . magent-agent-shell--around-jump)
+    (agent-shell--update-fragment
+     . magent-agent-shell--around-fragment)
     (agent-shell--context . magent-agent-shell--around-context)
     (agent-shell--get-current-line-context
      . magent-agent-shell--around-line-context)

@@ -97,7 +97,8 @@ packages are activated."
 
 (defun magent-batch--setup ()
   "Load packages, the init file and the module."
-  (setq locale-coding-system 'utf-8-unix
+  (setq magent-module-command-line t
+        locale-coding-system 'utf-8-unix
         coding-system-for-write nil)
   (magent-batch--add-packages)
   (when-let* ((file (magent-batch--init-file)))
@@ -209,6 +210,21 @@ What is no UTF-8 becomes replacement characters: a prompt may quote anything."
   (magent-terminal-err "\nCancelling; interrupt again to end at once")
   (magent-runtime-cancel magent-batch--session))
 
+(defun magent-batch--output-lost ()
+  "Cancel the turn, since nobody gets what it says.
+Whoever has closed the output, as head does, wanted no more, and is told
+nothing."
+  (unless (equal magent-terminal-output-lost "closed")
+    (magent-terminal-err "magent: Standard output cannot be written to: %s"
+                         magent-terminal-output-lost))
+  (magent-batch--cancel-lost))
+
+(defun magent-batch--cancel-lost ()
+  "Cancel the turn if its output is lost and it is known."
+  (when (and magent-terminal-output-lost magent-batch--session)
+    (setq magent-batch--cancelling t)
+    (magent-runtime-cancel magent-batch--session)))
+
 (cl-defmethod magent-core-handle ((_kind (eql 'interrupted)) _args)
   "Cancel the turn."
   (magent-batch--interrupt))
@@ -261,7 +277,8 @@ In the latter case conversations are the same as those of a shell in Emacs."
       (magent-batch--fail "The prompt is empty; see magent help"))
     (magent-batch--setup)
     (magent-core-queue-watch-interrupts)
-    (setq magent-terminal-end-of-input-function #'magent-batch--interrupt)
+    (setq magent-terminal-end-of-input-function #'magent-batch--interrupt
+          magent-terminal-output-lost-function #'magent-batch--output-lost)
     (let ((id (magent-batch--open directory options)))
       (magent-runtime-observe
        id (lambda (event)
@@ -274,6 +291,8 @@ In the latter case conversations are the same as those of a shell in Emacs."
                                 :agent (plist-get options :agent)
                                 :approval approve)))
       (setq magent-batch--session id)
+      ;; It may have begun to speak before it was known.
+      (magent-batch--cancel-lost)
       (magent-batch--wait (lambda () outcome))
       (kill-emacs (magent-batch--status outcome options)))))
 
@@ -281,14 +300,16 @@ In the latter case conversations are the same as those of a shell in Emacs."
   "End Emacs with the answer if PROMPT is a command to the core, in session ID."
   (when-let* ((answer (magent-core-acp-command id prompt (magent-config-json))))
     (magent-terminal-out (concat (string-trim-right answer) "\n"))
-    (kill-emacs 0)))
+    (kill-emacs (if magent-terminal-output-lost 1 0))))
 
 (defun magent-batch--observe (event options)
   "Show EVENT as OPTIONS say; return it if it is the end of the turn."
-  (if (plist-get options :json)
-      (magent-terminal-out (concat magent-runtime-report-json "\n"))
-    (magent-terminal-show event))
+  (cond (magent-terminal-output-lost)
+        ((plist-get options :json)
+         (magent-terminal-out (concat magent-runtime-report-json "\n")))
+        (t (magent-terminal-show event)))
   (pcase (alist-get 'type event)
+    ((guard magent-terminal-output-lost))
     ("approval-requested" (magent-terminal-ask event))
     ("approval-resolved" (magent-terminal-settled event)))
   (and (member (alist-get 'type event)
@@ -299,13 +320,17 @@ In the latter case conversations are the same as those of a shell in Emacs."
   "Return the exit status for OUTCOME, the turn's last event; tell a failure.
 OPTIONS are those of the command."
   (let-alist outcome
-    (when (and .error (not (plist-get options :json)))
+    (when (and .error (not (plist-get options :json))
+               (not magent-terminal-output-lost))
       (magent-terminal-note "magent: %s%s" .error.message
                             (if .error.hint (concat " " .error.hint) "")))
     (pcase .status
+      ((guard magent-terminal-output-lost) 1)
       ;; Whoever goes on with the session later must learn that it is not there.
       ("completed" (if .saved 0 1))
       ("cancelled" 130)
+      ;; There is no way to the provider with these options, so none was tried.
+      ((guard (equal .error.code "route")) 2)
       (_ 1))))
 
 ;;;; acp

@@ -74,10 +74,13 @@ A pipe process that somebody has killed is made again."
     (add-hook 'kill-emacs-query-functions #'magent-core--confirm-kill)))
 
 (defun magent-core--confirm-kill ()
-  "Return non-nil if Emacs may end; ask if that would cancel what an agent does."
+  "Return non-nil if Emacs may end; ask if that would cost the user something.
+That is work of an agent, or conversations that are in memory only."
   (or (not (magent-module-loaded-version))
-      (not (ignore-errors (magent-core-queue-busy-p nil)))
-      (yes-or-no-p "Magent is at work; cancel that and exit? ")))
+      (and (or (not (ignore-errors (magent-core-queue-busy-p nil)))
+               (yes-or-no-p "Magent is at work; cancel that and exit? "))
+           (or (hash-table-empty-p magent-core--unsaved)
+               (yes-or-no-p (magent-core--unsaved-question))))))
 
 (defun magent-core--kill-emacs ()
   "End the core's work when Emacs ends."
@@ -117,6 +120,38 @@ See the function `magent-core-drain' for the kinds.")
 (cl-defmethod magent-core-handle ((_kind (eql 'log)) args)
   "Log the message in ARGS, (LEVEL TEXT)."
   (magent-log (intern (nth 0 args)) "%s" (nth 1 args)))
+
+;;;; Conversations that cannot be saved
+
+(defvar magent-core--unsaved (make-hash-table :test #'equal)
+  "Why sessions cannot be saved, strings by their ids.")
+
+(defun magent-core--unsaved-question ()
+  "Return the question whether conversations may be lost."
+  (let ((count (hash-table-count magent-core--unsaved)))
+    (format "%s not saved (%s); exit and lose %s? "
+            (if (= count 1) "1 conversation with Magent is"
+              (format "%d conversations with Magent are" count))
+            (string-join (sort (seq-uniq (hash-table-values magent-core--unsaved))
+                               #'string<)
+                         ", ")
+            (if (= count 1) "it" "them"))))
+
+(cl-defmethod magent-core-handle ((_kind (eql 'storage)) args)
+  "Note whether the session in ARGS, (SESSION PROBLEM), can be saved.
+PROBLEM is nil when it is saved again or given up.  The user is warned when
+saving begins to fail; without a window, the session's own notice does that."
+  (pcase-let* ((`(,session ,problem) args)
+               (known (gethash session magent-core--unsaved)))
+    (if (null problem)
+        (remhash session magent-core--unsaved)
+      (puthash session problem magent-core--unsaved)
+      (unless (or known noninteractive)
+        (display-warning
+         'magent
+         (format "A conversation cannot be saved (%s).  It is in memory only, and is saved \
+as soon as that works again." problem)
+         :error)))))
 
 ;;;; Requests to the core
 

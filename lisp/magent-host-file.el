@@ -13,6 +13,7 @@
 
 (require 'cl-lib)
 (require 'magent-core)
+(require 'magent-disk)
 
 (defconst magent-host-file--size-limit (* 10 1024 1024)
   "Most bytes of a file that is read through Emacs.")
@@ -31,13 +32,6 @@
            (magent-core-host-fail
             "too_large" (format "%s has %d bytes" path
                                 (file-attribute-size attributes)))))))
-
-(defun magent-host-file--bytes (path)
-  "Return the bytes of the file PATH as a unibyte string."
-  (with-temp-buffer
-    (set-buffer-multibyte nil)
-    (insert-file-contents-literally path)
-    (buffer-string)))
 
 (defun magent-host-file--decode (path bytes)
   "Return (TEXT . CODING) for BYTES, the contents of the file PATH.
@@ -85,7 +79,7 @@ The CODING that is returned says how lines end."
 (defun magent-host-file--read (path)
   "Return an alist with the text, revision and coding of the file PATH."
   (magent-host-file--check path)
-  (let* ((bytes (magent-host-file--bytes path))
+  (let* ((bytes (magent-disk-bytes path))
          (decoded (magent-host-file--decode path bytes)))
     `((text . ,(car decoded))
       (revision . ,(secure-hash 'sha256 bytes))
@@ -116,44 +110,9 @@ The core has followed local links; one that is there now was not checked."
   (when (and (file-exists-p path) (not (file-writable-p path)))
     (magent-core-host-fail "permission_denied"
                            (format "%s is write-protected" path)))
-  (let ((coding-system-for-write 'no-conversion)
-        (write-region-inhibit-fsync nil))
-    (if (magent-host-file--in-place-p path)
-        (magent-host-file--overwrite path bytes)
-      (magent-host-file--replace path bytes))))
-
-(defun magent-host-file--in-place-p (path)
-  "Return non-nil if the file PATH must be written in place.
-Files with more names than one, of another owner, and in folders that take no
-new entry would lose what they are, or could not be replaced."
-  (and (file-exists-p path)
-       (or (> (file-attribute-link-number (file-attributes path)) 1)
-           (not (file-ownership-preserved-p path t))
-           (not (file-writable-p (file-name-directory path))))))
-
-(defun magent-host-file--overwrite (path bytes)
-  "Write BYTES into the file PATH; put the old ones back if that fails."
-  (let ((old (magent-host-file--bytes path)))
-    (condition-case err
-        (write-region bytes nil path nil 'quiet)
-      (error
-       (write-region old nil path nil 'quiet)
-       (signal (car err) (cdr err))))))
-
-(defun magent-host-file--replace (path bytes)
-  "Put a new file with BYTES in the place of PATH, with its mode."
-  (let (;; Only within one folder renaming is certain to be one step.
-        (temporary (make-temp-file
-                    (expand-file-name ".magent-" (file-name-directory path))))
-        (modes (file-modes path)))
-    (unwind-protect
-        (progn
-          (write-region bytes nil temporary nil 'quiet)
-          (set-file-modes temporary (or modes (logand #o666 (default-file-modes))))
-          (rename-file temporary path t)
-          (setq temporary nil))
-      (when temporary
-        (delete-file temporary)))))
+  (let ((coding-system-for-write 'no-conversion))
+    (magent-disk-write path (lambda (name)
+                              (write-region bytes nil name nil 'quiet)))))
 
 (defun magent-host-file--store (path text coding)
   "Write TEXT to the file PATH in CODING and return the new revision."

@@ -23,7 +23,7 @@
 (declare-function magent-core-abi "ext:magent-module" ())
 (declare-function magent-core-shutdown "ext:magent-module" (milliseconds))
 
-(defconst magent-module-abi "0.1.0+7"
+(defconst magent-module-abi "0.1.0+8"
   "Version of the module's interface that these files need.")
 
 (defcustom magent-module-directory
@@ -69,6 +69,18 @@ build folder of the checkout and in `magent-module-directory' counts."
        (expand-file-name "build" magent-module--source-directory)
        magent-module-directory))))
 
+;;;; Advice
+
+(defvar magent-module-command-line nil
+  "Non-nil when Magent was started from a command line, where nobody types keys.")
+
+(defun magent-module--advice (&optional more)
+  "Return the advice to build the module, with MORE words for users of Emacs."
+  (if magent-module-command-line
+      (format "Run make build in %s."
+              (directory-file-name magent-module--source-directory))
+    (concat "Run M-x magent-module-install" more ".")))
+
 ;;;; Loading
 
 (defun magent-module-loaded-version ()
@@ -83,7 +95,7 @@ build folder of the checkout and in `magent-module-directory' counts."
        'config "module-version"
        (format "Magent's module has version %s, but its Lisp files need %s."
                (or version "(none)") magent-module-abi)
-       "Run M-x magent-module-install, or restart Emacs if you have done so."))))
+       (magent-module--advice ", or restart Emacs if you have done so")))))
 
 (defun magent-module--problem (file err)
   "Return what ERR says about FILE, which could not be loaded."
@@ -100,7 +112,7 @@ build folder of the checkout and in `magent-module-directory' counts."
         (magent-error-signal
          'config "module-missing"
          (format "Magent's module (version %s) is not built." magent-module-abi)
-         "Run M-x magent-module-install."))
+         (magent-module--advice)))
       (magent-log 'debug "Loading %s" file)
       (condition-case err
           (module-load (expand-file-name file))
@@ -109,7 +121,7 @@ build folder of the checkout and in `magent-module-directory' counts."
           'config "module-load"
           (format "Magent's module %s cannot be loaded: %s."
                   file (magent-module--problem file err))
-          "Run M-x magent-module-install to build it again.")))))
+          (magent-module--advice " to build it again"))))))
   (magent-module-check))
 
 (defun magent-module-ensure ()

@@ -14,19 +14,40 @@
 (require 'magent-log)
 (require 'magent-runtime-api)
 
+(declare-function magent-core-queue-print "ext:magent-module" (text))
 (declare-function magent-core-queue-read-line "ext:magent-module" ())
 
 ;;;; Output
 
+(defvar magent-terminal-output-lost nil
+  "Why standard output cannot be written to any more, a string, or nil.
+It is \"closed\" if whoever read it has gone, and is not written to then.")
+
+(defvar magent-terminal-output-lost-function #'ignore
+  "Called without arguments when `magent-terminal-output-lost' has been set.")
+
 (defun magent-terminal-out (text)
   "Print TEXT to standard output, at once.
 On a terminal its control characters are spelled out; files and other programs
-get what the model wrote."
-  (princ (if (equal (getenv "MAGENT_TTY_OUT") "1")
-             (magent-log-spell "[\0-\10\13-\37\177-\u009f]"
-                                     (string-replace "\r\n" "\n" text))
-           text))
-  (flush-standard-output))
+get what the model wrote.  See `magent-terminal-output-lost' for failures."
+  (unless magent-terminal-output-lost
+    (setq magent-terminal-output-lost
+          (magent-terminal--write
+           (if (equal (getenv "MAGENT_TTY_OUT") "1")
+               (magent-log-spell "[\0-\10\13-\37\177-\u009f]"
+                                       (string-replace "\r\n" "\n" text))
+             text)))
+    (when magent-terminal-output-lost
+      (funcall magent-terminal-output-lost-function))))
+
+(defun magent-terminal--write (text)
+  "Print TEXT to standard output and return nil, or why that fails, a string.
+Without the module, Emacs tells a failure when it ends."
+  (if (fboundp 'magent-core-queue-print)
+      (magent-core-queue-print text)
+    (princ text)
+    (flush-standard-output)
+    nil))
 
 (defun magent-terminal--print (text)
   "Print TEXT to standard error, with what a terminal would obey spelled out.

@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
+import path from "node:path";
 import { scenario } from "./harness.mjs";
-import { answer, callTools, lastUserText } from "./model-server.mjs";
+import { answer, callTools, calls, done, lastUserText, pause, stop, text } from "./model-server.mjs";
 
 scenario("the answer goes to standard output, and the rest does not", async (world) => {
   world.model.reply(callTools(["bash", { command: "touch mark" }]));
@@ -84,6 +85,46 @@ scenario("a folder of a project belongs to the project", async (world) => {
   world.model.reply(answer("Three."));
   assert.equal((await world.exec(["--cwd", cwd, "Third"])).code, 0);
   assert.doesNotMatch(JSON.stringify(world.model.requests[2].body), /RULES OF THE ROOT/);
+});
+
+scenario("a turn that nobody listens to any more ends at once", async (world) => {
+  for (const [options, said, why] of [
+    [{ head: true }, "One.", /^$/],
+    [{ redirect: ">/dev/full" }, "", /^magent: .*No space left.*\n$/],
+    [{ redirect: ">&-" }, "", /^magent: .*Bad file descriptor.*\n$/],
+  ]) {
+    for (const json of [[], ["--json"]]) {
+      world.model.reply([
+        text("One."),
+        pause(300),
+        text("Two."),
+        pause(700),
+        calls(["bash", { command: "touch mark" }]),
+        stop("tool_calls"),
+        done,
+      ]);
+      const args = ["--approve", "always", ...json, "Go"];
+      const { code, stdout, stderr } = await world.exec(args, options);
+      assert.equal(code, 1, stderr);
+      assert.match(stderr, why);
+      if (!json.length) assert.equal(stdout, said);
+      assert.ok(!world.has("mark"));
+    }
+  }
+  const full = await world.exec(["/authority"], { redirect: ">/dev/full" });
+  assert.equal(full.code, 1);
+});
+
+scenario("setup that cannot work ends with status 2 and says what to do here", async (world) => {
+  const { code, stderr } = await world.exec(["Go"], {
+    env: { MAGENT_MODULE: path.join(world.home, "none.so") },
+  });
+  assert.equal(code, 2);
+  assert.match(stderr, /none\.so.*Run make build in \/.*\.\n$/);
+  world.configure('(setq magent-ca-bundle "/no/such/bundle.pem")');
+  const bundle = await world.exec(["Go"]);
+  assert.equal(bundle.code, 2);
+  assert.match(bundle.stderr, /bundle\.pem cannot be used/);
 });
 
 scenario("help is help wherever it is asked for", async (world) => {

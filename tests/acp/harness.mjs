@@ -88,6 +88,11 @@ ${typeof lisp === "function" ? lisp(this.model.url) : lisp}
     fs.writeFileSync(file, fs.readFileSync(file, "utf8").replace(` ${name})`, ")"));
   }
 
+  /** Adds Lisp to the init file. */
+  configure(lisp) {
+    fs.appendFileSync(path.join(this.#root, "init.el"), lisp);
+  }
+
   /** Makes a folder of this world. */
   folder(name) {
     const folder = path.join(this.#root, name);
@@ -130,14 +135,21 @@ ${typeof lisp === "function" ? lisp(this.model.url) : lisp}
     return agent;
   }
 
-  /** Runs `bin/magent exec` in the project to its end. */
-  async exec(args, { input = "", cwd = this.project } = {}) {
-    const env = this.#environment({});
-    const child = spawn(PROGRAM, ["exec", ...args], { cwd, env });
+  /**
+   * Runs `bin/magent exec` in the project to its end.
+   *
+   * With `redirect`, a redirection of the shell, standard output goes there; with
+   * `head`, it is closed after the first piece, as `head` does.
+   */
+  async exec(args, { input = "", redirect = "", head = false, cwd = this.project, env: more = {} } = {}) {
+    const env = this.#environment(more);
+    const command = ["-c", `exec "$0" "$@" ${redirect}`, PROGRAM, "exec", ...args];
+    const child = spawn("/bin/sh", command, { cwd, env });
     const output = { stdout: "", stderr: "" };
     for (const name of ["stdout", "stderr"]) {
       child[name].setEncoding("utf8").on("data", (text) => (output[name] += text));
     }
+    if (head) child.stdout.once("data", () => child.stdout.destroy());
     child.stdin.on("error", () => {});
     child.stdin.end(input);
     const [code] = await once(child, "close");

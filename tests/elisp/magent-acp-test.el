@@ -154,11 +154,15 @@
 
 (ert-deftest magent-acp-a-request-that-cannot-be-sent-fails-later-too ()
   (magent-acp-test--with-client client
-    (let ((magent-default-effort 'huge))
-      (pcase (magent-acp-test--ask client (magent-acp-test--initialize))
-        (`(failed ,err ,_)
-         (should (string-match-p "magent-default-effort" (map-elt err 'message))))
-        (answer (ert-fail answer))))
+    (let ((magent-default-effort 'huge)
+          warnings)
+      (cl-letf (((symbol-function 'display-warning)
+                 (lambda (_type text &rest _) (push text warnings))))
+        (pcase (magent-acp-test--ask client (magent-acp-test--initialize))
+          (`(failed ,err ,_)
+           (should (string-match-p "magent-default-effort" (map-elt err 'message))))
+          (answer (ert-fail answer))))
+      (should (string-match-p "could be opened.*magent-default-effort" (car warnings))))
     (should-not (map-elt client :pending-requests))))
 
 (ert-deftest magent-acp-answers-are-handled-in-the-buffer-of-the-request ()

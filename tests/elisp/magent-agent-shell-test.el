@@ -122,6 +122,62 @@
     (should (equal (magent-agent-shell--session-choices (list temporary))
                    (list temporary)))))
 
+;;;; Starting
+
+(defun magent-agent-shell-test--shells ()
+  "Return the buffers of agent-shell."
+  (cl-remove-if-not (lambda (buffer)
+                      (provided-mode-derived-p (buffer-local-value 'major-mode buffer)
+                                               'agent-shell-mode))
+                    (buffer-list)))
+
+(defmacro magent-agent-shell-test--starting (&rest body)
+  "Evaluate BODY where `magent-start' can be called, and kill its shells.
+The variable warnings has the texts of warnings, newest first."
+  (declare (indent 0) (debug t))
+  `(progn
+     (magent-test-need-core)
+     (magent-agent-shell-test--need)
+     (magent-test-with-directory
+       (let ((agent-shell-agent-configs nil)
+             (agent-shell-transcript-file-path-function nil)
+             (shell-maker-prompt-before-killing-buffer nil)
+             (magent-agent-shell-session-strategy 'new)
+             (agent-shell-cwd-function (lambda () default-directory))
+             (inhibit-message t)
+             warnings)
+         (unwind-protect
+             (cl-letf (((symbol-function 'display-warning)
+                        (lambda (_type text &rest _) (push text warnings))))
+               ,@body)
+           (mapc #'kill-buffer (magent-agent-shell-test--shells)))))))
+
+(defvar agent-shell-cwd-function)
+(defvar agent-shell-transcript-file-path-function)
+(defvar shell-maker-prompt-before-killing-buffer)
+
+(ert-deftest magent-agent-shell-wrong-options-leave-no-shell ()
+  (magent-agent-shell-test--starting
+    (dolist (wrong '((magent-agent-shell-restore-verbosity . foo)
+                     ;; The core finds this out.
+                     (magent-request-timeout . "long")))
+      (cl-progv (list (car wrong)) (list (cdr wrong))
+        (should (string-match-p
+                 (symbol-name (car wrong))
+                 (error-message-string (should-error (magent-start) :type 'user-error)))))
+      (should-not (magent-agent-shell-test--shells)))
+    (magent-start)
+    (should (magent-agent-shell-test--shells))))
+
+(ert-deftest magent-agent-shell-a-session-that-cannot-be-made-leaves-no-shell ()
+  (magent-agent-shell-test--starting
+    (let ((magent-default-agent "nobody"))
+      (magent-start)
+      (magent-test-wait-for "The end of the shell"
+                            (lambda () (not (magent-agent-shell-test--shells)))))
+    (should (equal (length warnings) 1))
+    (should (string-match-p "There is no agent nobody" (car warnings)))))
+
 ;;;; Questions and typing
 
 (defmacro magent-agent-shell-test--jumping (command idle &rest body)
@@ -156,6 +212,56 @@ The variable jumped tells whether point went to the question."
     (magent-agent-shell-test--jumping command 0.1
       (should jumped)
       (should-not timers))))
+
+;;;; Notices
+
+(defun magent-agent-shell-test--notices (shell-p ids)
+  "Return what is shown and echoed for notices \"a\" with IDS, in a shell if SHELL-P."
+  (with-temp-buffer
+    (when shell-p
+      (setq-local magent-acp--process 'a-process))
+    (let ((state (list (cons :buffer (current-buffer)))) shown echoed)
+      (cl-letf (((symbol-function 'message)
+                 (lambda (&rest words) (push (apply #'format words) echoed))))
+        (dolist (id ids)
+          (magent-agent-shell--around-fragment
+           (lambda (&rest args)
+             (push (list (plist-get args :body) (plist-get args :expanded)) shown))
+           :state state :block-id id :body "a" :append t)))
+      (list (nreverse shown) (nreverse echoed)))))
+
+(ert-deftest magent-agent-shell-notices-are-unfolded-and-apart ()
+  (should (equal (magent-agent-shell-test--notices
+                  t '("1-notices" "1-notices" "2-notices" "plan" "2-notices"))
+                 '((("a" t) ("\na" t) ("a" t) ("a" nil) ("\na" t))
+                   ("Magent: a" "Magent: a" "Magent: a" "Magent: a"))))
+  (should (equal (magent-agent-shell-test--notices nil '("1-notices" "1-notices"))
+                 '((("a" nil) ("a" nil)) nil))))
+
+(ert-deftest magent-agent-shell-notices-are-the-fragments-that-are-treated-so ()
+  (magent-agent-shell-test--need)
+  (magent-agent-shell--advise)
+  (with-temp-buffer
+    (setq-local magent-acp--process nil)
+    (let* ((state (list (cons :buffer (current-buffer)) (cons :request-count 1)))
+           (inhibit-message t)
+           shown
+           (record (lambda (&rest args)
+                     (push (list (plist-get args :body) (plist-get args :expanded))
+                           shown))))
+      ;; In the place of the function itself, inside of our advice.
+      (advice-add 'agent-shell--update-fragment :override record '((depth . 100)))
+      (unwind-protect
+          (cl-letf (((symbol-function 'acp-subscribe-to-errors)
+                     (lambda (&rest args)
+                       (dolist (text '("one" "two"))
+                         (funcall (plist-get args :on-error) `((message . ,text))))))
+                    ((symbol-function 'acp-subscribe-to-notifications) #'ignore)
+                    ((symbol-function 'acp-subscribe-to-requests) #'ignore)
+                    ((symbol-function 'shell-maker-busy) #'ignore))
+            (agent-shell--subscribe-to-client-events :state state))
+        (advice-remove 'agent-shell--update-fragment record))
+      (should (equal (nreverse shown) '(("one" t) ("\ntwo" t)))))))
 
 ;;;; Context
 

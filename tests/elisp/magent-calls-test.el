@@ -25,6 +25,7 @@
     magent-core-session-close magent-core-session-observe magent-core-queue-submit
     magent-core-queue-cancel magent-core-queue-busy-p
     magent-core-queue-watch-interrupts magent-core-queue-read-line
+    magent-core-queue-print
     magent-core-permission-answer
     magent-core-permission-authority magent-core-permission-audit
     magent-core-tool-list)
@@ -78,9 +79,13 @@ No string is JSON, so that nothing is started."
 (defun magent-calls-test--variants (function)
   "Return lists of arguments for FUNCTION, each with one or more wrong ones."
   (let ((arity (car (func-arity function)))
-        (values (if (eq function 'magent-core-shutdown)
-                    (cl-remove-if #'fixnump (magent-calls-test--values))
-                  (magent-calls-test--values)))
+        (values (pcase function
+                  ('magent-core-shutdown
+                   (cl-remove-if #'fixnump (magent-calls-test--values)))
+                  ;; What is text would be printed between the results.
+                  ('magent-core-queue-print
+                   (cl-remove-if #'stringp (magent-calls-test--values)))
+                  (_ (magent-calls-test--values))))
         variants)
     (dolist (value values variants)
       (push (make-list arity value) variants)

@@ -137,6 +137,60 @@
       (magent-core--kill-emacs))
     (should (<= limit 500))))
 
+;;;; Conversations that cannot be saved
+
+(defun magent-core-test--told (events)
+  "Handle EVENTS as in an Emacs with a window; return the warnings, oldest first."
+  (let (warnings)
+    (cl-letf (((symbol-function 'display-warning)
+               (lambda (type message &optional level &rest _)
+                 (push (list type message level) warnings)))
+              (noninteractive nil))
+      (mapc #'magent-core--dispatch events))
+    (nreverse warnings)))
+
+(ert-deftest magent-core-the-user-is-warned-once-when-saving-begins-to-fail ()
+  (let ((magent-core--unsaved (make-hash-table :test #'equal)))
+    (let ((warnings (magent-core-test--told '((storage "a" "disk full")
+                                              (storage "a" "disk gone")
+                                              (storage "b" "disk gone")))))
+      (should (= (length warnings) 2))
+      (should (equal (car (car warnings)) 'magent))
+      (should (string-match-p "disk full" (nth 1 (car warnings))))
+      (should (eq (nth 2 (car warnings)) :error)))
+    (should (equal (gethash "a" magent-core--unsaved) "disk gone"))
+    (should-not (magent-core-test--told '((storage "a" nil) (storage "b" nil))))
+    (should (hash-table-empty-p magent-core--unsaved))
+    ;; What fails again is told again.
+    (should (magent-core-test--told '((storage "a" "disk full"))))))
+
+(defun magent-core-test--confirm (busy unsaved answer)
+  "Return whether Emacs may end, and the questions, which are answered with ANSWER.
+BUSY is whether an agent works, UNSAVED a list of conses (SESSION . PROBLEM)."
+  (let ((magent-core--unsaved (make-hash-table :test #'equal))
+        questions)
+    (pcase-dolist (`(,session . ,problem) unsaved)
+      (puthash session problem magent-core--unsaved))
+    (cl-letf (((symbol-function 'magent-core-queue-busy-p) (lambda (_) busy))
+              ((symbol-function 'magent-module-loaded-version) #'always)
+              ((symbol-function 'yes-or-no-p)
+               (lambda (question) (push question questions) answer)))
+      (list (magent-core--confirm-kill) (nreverse questions)))))
+
+(ert-deftest magent-core-nothing-is-lost-without-a-question ()
+  (should (equal (magent-core-test--confirm nil nil nil) '(t nil)))
+  (let ((work "Magent is at work; cancel that and exit? ")
+        (one "1 conversation with Magent is not saved (full); exit and lose it? "))
+    (should (equal (magent-core-test--confirm t nil nil) (list nil (list work))))
+    (should (equal (magent-core-test--confirm nil '(("a" . "full")) nil)
+                   (list nil (list one))))
+    (should (equal (magent-core-test--confirm t '(("a" . "full")) t)
+                   (list t (list work one))))
+    (should (equal (magent-core-test--confirm
+                    nil '(("a" . "full") ("b" . "full") ("c" . "gone")) t)
+                   (list t '("3 conversations with Magent are not saved (full, gone); \
+exit and lose them? "))))))
+
 ;;;; Answers to the core
 
 (defun magent-core-test--answers (events)

@@ -72,6 +72,121 @@ The file's buffer is the current one."
       (should-not (buffer-live-p buffer))
       (should-not (find-buffer-visiting file)))))
 
+;;;; Several buffers of one file
+
+(defun magent-host-buffer-refusal-test--visit-twice (file make-name)
+  "Visit FILE, and again by the name \"second\" that MAKE-NAME makes.
+Return the second buffer."
+  (funcall make-name file "second")
+  (let ((find-file-existing-other-name nil) (find-file-suppress-same-file-warnings t))
+    (should-not (eq (find-file-noselect "second") (find-file-noselect file)))
+    (find-file-noselect "second")))
+
+(ert-deftest magent-host-buffer-unsaved-changes-in-another-buffer-count ()
+  (dolist (make-name '(make-symbolic-link add-name-to-file))
+    (magent-test-visiting file "one\n"
+      (let ((second (magent-host-buffer-refusal-test--visit-twice file make-name)))
+        (with-current-buffer second (insert "mine "))
+        (magent-host-buffer-refusal-test--refused file "buffer_conflict")
+        (should (equal (alist-get 'text (magent-test-host-value 'buffer-read :path file))
+                       "mine one\n"))
+        (let-alist (magent-test-host-value 'buffer-state :path file)
+          (should (equal (list .modified .buffer) (list t (buffer-name second)))))
+        (should (equal (with-current-buffer second (buffer-string)) "mine one\n"))))))
+
+(ert-deftest magent-host-buffer-all-clean-buffers-show-a-change ()
+  (dolist (make-name '(make-symbolic-link add-name-to-file))
+    (dolist (change '(magent-host-buffer-refusal-test--edit
+                      magent-host-buffer-refusal-test--write))
+      (magent-test-visiting file "one\n"
+        (let ((second (magent-host-buffer-refusal-test--visit-twice file make-name)))
+          (should (car (funcall change file)))
+          (dolist (buffer (list (current-buffer) second))
+            (with-current-buffer buffer
+              (should (equal (buffer-string) "uno\n"))
+              (should-not (buffer-modified-p))
+              (should (verify-visited-file-modtime)))))))))
+
+(ert-deftest magent-host-buffer-a-link-that-leads-elsewhere-now-is-not-followed ()
+  (magent-test-with-directory
+    (magent-test-write "old.txt" "one\n")
+    (magent-test-write "new.txt" "one\n")
+    (make-symbolic-link "old.txt" "link")
+    (with-current-buffer (find-file-noselect "link")
+      (make-symbolic-link "new.txt" "link" t)
+      (should (equal (alist-get 'code (cdr (magent-host-buffer-refusal-test--edit
+                                            (expand-file-name "old.txt"))))
+                     "buffer_not_found"))
+      (should (equal (magent-test-bytes "new.txt") "one\n")))))
+
+;;;; Files that Emacs would ask about
+
+(defun magent-host-buffer-refusal-test--message (answer)
+  "Return the message of ANSWER, a failure."
+  (alist-get 'message (cdr answer)))
+
+(ert-deftest magent-host-buffer-a-write-protected-file-is-not-touched ()
+  (magent-test-visiting file "one\n"
+    (set-file-modes file #o444)
+    ;; Root may write anything.
+    (cl-letf (((symbol-function 'file-writable-p) (lambda (name) (not (equal name file)))))
+      (magent-host-buffer-refusal-test--refused file "permission_denied")
+      (should (string-match-p "file.txt is write-protected"
+                              (magent-host-buffer-refusal-test--message
+                               (magent-host-buffer-refusal-test--edit file)))))))
+
+(ert-deftest magent-host-buffer-a-deleted-file-is-told-and-can-be-made-again ()
+  (dolist (delete (list #'delete-file
+                        (lambda (file) (delete-directory (file-name-directory file) t))))
+    (magent-test-with-directory
+      (make-directory "folder")
+      (let* ((file (expand-file-name "folder/file.txt"))
+             (revision (secure-hash 'sha256 "one\n")))
+        (magent-test-write file "one\n")
+        (with-current-buffer (find-file-noselect file)
+          (funcall delete file)
+          (dolist (change '(magent-host-buffer-refusal-test--edit
+                            magent-host-buffer-refusal-test--write))
+            (let ((answer (funcall change file revision)))
+              (should (equal (alist-get 'code (cdr answer)) "not_found"))
+              (should (string-match-p "does not exist any more.*\"absent\""
+                                      (magent-host-buffer-refusal-test--message answer)))
+              (should (equal (buffer-string) "one\n"))
+              (should-not (file-exists-p file))))
+          (let ((answer (magent-host-buffer-refusal-test--write file "absent")))
+            (should (car answer))
+            (should-not (alist-get 'old_text (cdr answer))))
+          (should (equal (magent-test-bytes file) "uno\n"))
+          (should (equal (buffer-string) "uno\n"))
+          (should-not (buffer-modified-p)))))))
+
+(ert-deftest magent-host-buffer-a-new-file-is-made-through-its-buffer ()
+  (magent-test-with-directory
+    (let ((file (expand-file-name "new.txt")))
+      (with-current-buffer (find-file-noselect file)
+        (should (car (magent-host-buffer-refusal-test--write file "absent")))
+        (should (equal (magent-test-bytes file) "uno\n"))
+        (should (equal (file-modes file) (logand #o666 (default-file-modes))))))))
+
+(ert-deftest magent-host-buffer-what-is-no-file-any-more-is-told ()
+  (magent-test-visiting file "one\n"
+    (delete-file file)
+    (make-directory file)
+    (dolist (change '(magent-host-buffer-refusal-test--edit
+                      magent-host-buffer-refusal-test--write))
+      (should (equal (alist-get 'code (cdr (funcall change file
+                                                    (secure-hash 'sha256 "one\n"))))
+                     "is_directory")))))
+
+(ert-deftest magent-host-buffer-a-file-that-another-emacs-edits-is-not-touched ()
+  (magent-test-visiting file "one\n"
+    ;; Process 1 runs as long as the system does.
+    (make-symbolic-link (format "somebody@%s.1" (system-name))
+                        (expand-file-name ".#file.txt"))
+    (skip-unless (stringp (file-locked-p file)))
+    (let ((create-lockfiles t))
+      (magent-host-buffer-refusal-test--refused file "file_locked"))))
+
 ;;;; Files that changed
 
 (defun magent-host-buffer-refusal-test--change-on-disk (file bytes)
@@ -127,12 +242,14 @@ The file's buffer is the current one."
 
 (defun magent-host-buffer-refusal-test--with-hook (hook function)
   "Edit a file whose buffer has FUNCTION on HOOK.
-Return the answer, the buffer's text, whether it is modified, and the file."
+Return t or the code of the answer, the buffer's text, whether it is modified,
+and the file."
   (magent-test-with-log _log
     (magent-test-visiting file "one \n"
       (add-hook hook function nil t)
       (let ((answer (magent-host-buffer-refusal-test--edit file)))
-        (list (car answer) (buffer-string) (buffer-modified-p)
+        (list (or (car answer) (alist-get 'code (cdr answer)))
+              (buffer-string) (buffer-modified-p)
               (magent-test-bytes file))))))
 
 (ert-deftest magent-host-buffer-a-change-is-taken-back-when-a-hook-signals ()
@@ -140,7 +257,7 @@ Return the answer, the buffer's text, whether it is modified, and the file."
                                    first-change-hook before-change-functions))
     (should (equal (cons hook (magent-host-buffer-refusal-test--with-hook
                                hook (lambda (&rest _) (error "A hook with a bug"))))
-                   (list hook nil "one \n" nil "one \n")))))
+                   (list hook "error" "one \n" nil "one \n")))))
 
 (ert-deftest magent-host-buffer-a-hook-that-asks-fails-instead-of-waiting ()
   (dolist (ask (list (lambda () (y-or-n-p "Really? "))
@@ -152,7 +269,7 @@ Return the answer, the buffer's text, whether it is modified, and the file."
                         (condition-case err (funcall ask)
                           (error (setq seen (car err))
                                  (signal (car err) (cdr err))))))
-                     '(nil "one \n" nil "one \n")))
+                     '("user_question" "one \n" nil "one \n")))
       ;; In batch Emacs a question fails anyway, but with end-of-file.
       (should (eq seen 'inhibited-interaction)))))
 

@@ -151,6 +151,35 @@
                           (magent-runtime-session-load default-directory "no-such"
                                                        callback))))))))
 
+;;;; Saving
+
+(ert-deftest magent-turn-a-conversation-that-is-not-saved-is-known-until-it-is ()
+  (magent-test-with-provider _provider
+    (let* ((session (magent-test-open-session))
+           (id (magent-test-session-id session))
+           (directory (directory-file-name (magent-config-session-directory)))
+           (aside (concat directory "-aside")))
+      (when (file-exists-p directory)
+        (rename-file directory aside))
+      (make-directory (file-name-directory directory) t)
+      (unwind-protect
+          (progn
+            (magent-test-write directory "in the way")
+            (magent-test-await-end session (magent-test-submit session "[[say Fine]]"))
+            (should (string-match-p (regexp-quote directory)
+                                    (magent-test-wait-for
+                                     "The word that it is not saved"
+                                     (lambda () (gethash id magent-core--unsaved)))))
+            (delete-file directory)
+            (magent-test-await-end session (magent-test-submit session "[[say Fine]]"))
+            (magent-test-wait-for "The word that it is saved again"
+                                  (lambda () (not (gethash id magent-core--unsaved)))))
+        (when (file-regular-p directory)
+          (delete-file directory))
+        (when (file-exists-p aside)
+          (ignore-errors (delete-directory directory t))
+          (rename-file aside directory))))))
+
 (provide 'magent-turn-failure-test)
 
 ;;; magent-turn-failure-test.el ends here

@@ -123,6 +123,13 @@ pub(crate) fn start(outbox: &Arc<Outbox>, options: &Value) -> Result<(), Failure
         handle: tasks.handle().clone(),
     })
     .map_err(failed)?;
+    let storage = Arc::clone(outbox);
+    runtime.watch_storage(Box::new(move |session, problem| {
+        storage.push(Event::Storage {
+            session: session.as_str().to_owned(),
+            problem: problem.map(str::to_owned),
+        });
+    }));
     let log = Arc::clone(outbox);
     report_panics_to(move |text| {
         log.push(Event::Log {

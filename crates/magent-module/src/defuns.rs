@@ -19,11 +19,11 @@ use crate::process;
 use crate::terminal;
 use crate::text::Text;
 
-emacs::use_symbols!(nil t acp notice host reply report log stdio_closed interrupted);
+emacs::use_symbols!(nil t acp notice host reply report storage log stdio_closed interrupted);
 emacs::use_functions!(list);
 
 /// What Lisp and module must agree on; changes with every change of this file.
-const ABI: &str = concat!(env!("CARGO_PKG_VERSION"), "+7");
+const ABI: &str = concat!(env!("CARGO_PKG_VERSION"), "+8");
 
 /// Return the version of the interface, a string.
 ///
@@ -53,8 +53,9 @@ fn start<'e>(env: &'e Env, process: Value<'e>, options: Text) -> Result<Value<'e
 ///
 /// Each is one of (acp CONNECTION LINE), (notice CONNECTION TEXT),
 /// (host ID OP ARGS), (reply NUMBER OK JSON), (report SESSION JSON),
-/// (log LEVEL TEXT) and (stdio-closed).  When more are left, the process is
-/// woken again.
+/// (storage SESSION PROBLEM), (log LEVEL TEXT), (stdio-closed) and (interrupted).
+/// PROBLEM is why the session cannot be saved, nil when it is saved again or given
+/// up.  When more are left, the process is woken again.
 #[defun]
 fn drain(env: &Env, most: i64) -> Result<Value<'_>> {
     let most = usize::try_from(most).unwrap_or(0);
@@ -80,6 +81,7 @@ fn to_lisp(env: &Env, event: Event) -> Result<Value<'_>> {
             result: Err(json),
         } => list.call(env, (reply, id as i64, false, json)),
         Event::Report { session, json } => list.call(env, (report, session, json)),
+        Event::Storage { session, problem } => list.call(env, (storage, session, problem)),
         Event::Log { level, text } => list.call(env, (log, level, text)),
         Event::StdioClosed => list.call(env, (stdio_closed,)),
         Event::Interrupted => list.call(env, (interrupted,)),
@@ -250,6 +252,15 @@ fn queue_watch_interrupts(env: &Env) -> Result<()> {
         }));
         Ok(())
     })
+}
+
+/// Write TEXT to standard output, for batch Emacs, which does not tell failures.
+///
+/// Return nil, or why it cannot be written, a string: "closed" if whoever read it
+/// has gone, otherwise the words of the system.
+#[defun]
+fn queue_print(env: &Env, text: Text) -> Result<Option<String>> {
+    guarded(env, || Ok(terminal::print(text.0.as_bytes())))
 }
 
 /// Read a line from the terminal, for batch Emacs, and return a request number.

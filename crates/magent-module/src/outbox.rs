@@ -29,6 +29,11 @@ pub(crate) enum Event {
     },
     /// A report about a session, as JSON.
     Report { session: String, json: String },
+    /// Why a session cannot be saved; `None` when it is saved again, or given up.
+    Storage {
+        session: String,
+        problem: Option<String>,
+    },
     /// A line for the log.
     Log { level: &'static str, text: String },
     /// The client on standard input has gone.

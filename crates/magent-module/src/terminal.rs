@@ -1,7 +1,11 @@
-//! Answers of somebody at a terminal, for batch Emacs, whose own way to read them makes
-//! everything else wait.
+//! Standard input and output for batch Emacs, whose own way to read makes everything
+//! else wait, and whose own way to write tells no failure before it ends.
 
-use std::io::Read;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::AsFd;
+use std::thread;
+use std::time::Duration;
 
 use magent_types::Failure;
 use serde_json::json;
@@ -13,6 +17,36 @@ use crate::process::start_thread;
 /// The longest answer; what comes after it belongs to no question.
 const LONGEST_LINE: usize = 4_096;
 
+/// How long to wait for a reader that does not keep up with a pipe that nobody waits for.
+const FULL_PIPE: Duration = Duration::from_millis(5);
+
+/// Writes to standard output and returns why that failed, `closed` if nobody reads it.
+pub(crate) fn print(bytes: &[u8]) -> Option<String> {
+    // The library's own handle hides that there is no standard output.
+    let written = io::stdout()
+        .as_fd()
+        .try_clone_to_owned()
+        .and_then(|output| write_all(&mut File::from(output), bytes));
+    match written {
+        Ok(()) => None,
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Some("closed".to_owned()),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+fn write_all(output: &mut impl Write, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match output.write(bytes) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(count) => bytes = &bytes[count..],
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(FULL_PIPE),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
 /// Reads a line on a thread of its own and returns the number of the reply that will hold
 /// it.
 pub(crate) fn read_line(core: &'static Core) -> Result<u64, Failure> {
@@ -22,7 +56,7 @@ pub(crate) fn read_line(core: &'static Core) -> Result<u64, Failure> {
     }
     let id = core.fresh();
     start_thread("magent-terminal", move || {
-        let line = line_of(&mut std::io::stdin().lock());
+        let line = line_of(&mut io::stdin().lock());
         core.outbox.push(Event::Reply {
             id,
             result: Ok(json!({ "line": line }).to_string()),
@@ -39,7 +73,7 @@ fn line_of(input: &mut impl Read) -> Option<String> {
         match input.read(&mut byte) {
             Ok(1) if byte[0] != b'\n' => line.push(byte[0]),
             Ok(1) => break,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             _ if line.is_empty() => return None,
             _ => break,
         }
@@ -52,7 +86,40 @@ fn line_of(input: &mut impl Read) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::line_of;
+    use std::io::{self, ErrorKind, Write};
+
+    use super::{line_of, write_all};
+
+    /// Takes two bytes at a time, once it has failed as it is told to.
+    struct Slow(Vec<u8>, Vec<ErrorKind>);
+
+    impl Write for Slow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if let Some(kind) = self.1.pop() {
+                return Err(kind.into());
+            }
+            let count = bytes.len().min(2);
+            self.0.extend_from_slice(&bytes[..count]);
+            Ok(count)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn everything_is_written_or_the_failure_told() {
+        let mut output = Slow(
+            Vec::new(),
+            vec![ErrorKind::WouldBlock, ErrorKind::Interrupted],
+        );
+        write_all(&mut output, b"answer").unwrap();
+        assert_eq!(output.0, b"answer");
+        output.1.push(ErrorKind::BrokenPipe);
+        let error = write_all(&mut output, b"more").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+    }
 
     #[test]
     fn lines_are_taken_one_by_one_up_to_the_end() {

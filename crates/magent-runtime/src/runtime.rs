@@ -29,6 +29,10 @@ use crate::{
     builtin_agents,
 };
 
+/// Told when a session cannot be saved, with the problem, and without one when that
+/// has ended.
+pub type StorageWatcher = Box<dyn Fn(&SessionId, Option<&str>) + Send + Sync>;
+
 /// What a runtime is made of.
 pub struct RuntimePorts {
     /// The way to Emacs.
@@ -60,6 +64,7 @@ pub struct Runtime {
     pub(crate) queue: Mutex<Queue>,
     pub(crate) submissions: Mutex<HashMap<SubmissionId, Arc<Submission>>>,
     closing: AtomicBool,
+    storage_watcher: OnceLock<StorageWatcher>,
     pub(crate) handle: Handle,
 }
 
@@ -103,6 +108,7 @@ impl Runtime {
             queue: Mutex::default(),
             submissions: Mutex::default(),
             closing: AtomicBool::new(false),
+            storage_watcher: OnceLock::new(),
             handle: ports.handle,
         });
         // The slot is filled once, here.
@@ -129,8 +135,25 @@ impl Runtime {
         ModelCatalog::fetch(&*self.services.host).await
     }
 
+    /// Sets who is told about problems with saving any session.  The first one counts.
+    pub fn watch_storage(&self, watcher: StorageWatcher) {
+        let _ = self.storage_watcher.set(watcher);
+    }
+
+    /// Tells the watcher whether a session can be saved.
+    pub(crate) fn tell_storage(&self, id: &SessionId, problem: Option<&str>) {
+        if let Some(watcher) = self.storage_watcher.get() {
+            watcher(id, problem);
+        }
+    }
+
     /// Reports a problem with saving to whoever watches the session.
     fn report_storage(&self, id: &SessionId, report: StorageReport<'_>) {
+        match report {
+            StorageReport::Fails(problem) => self.tell_storage(id, Some(problem)),
+            StorageReport::Disturbed => {}
+            StorageReport::Rewritten | StorageReport::Works => self.tell_storage(id, None),
+        }
         let Ok(session) = self.session(id) else {
             return;
         };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use magent_ledger::{LedgerError, SessionHeader};
-use magent_types::{Effort, EventKind, ItemType, Scope, SessionId, Thinking, UnixSeconds, Usage};
+use magent_types::{Effort, ItemType, Scope, SessionId, Thinking, UnixSeconds, Usage};
 
 use crate::runtime::Runtime;
 use crate::session::{Options, Session};
@@ -249,6 +249,8 @@ impl Runtime {
             runtime.wait_until_idle(&session.id).await;
             let key = (session.scope.clone(), session.id.clone());
             session.close(move || {
+                // What could not be saved by now is lost, and no reason to wait.
+                runtime.tell_storage(&key.1, None);
                 runtime.sessions.lock().remove(&key);
                 runtime.session_left.notify_waiters();
             });
@@ -300,48 +302,6 @@ impl Runtime {
     /// A session's title, if it has one.
     pub fn title(&self, id: &SessionId) -> Result<Option<String>, RuntimeError> {
         Ok(describe(&*self.session(id)?, None).title)
-    }
-
-    /// Switches a session's agent, for later prompts.
-    pub fn set_agent(&self, id: &SessionId, agent: &str) -> Result<(), RuntimeError> {
-        let known = self.agents().get(agent);
-        if !known.is_some_and(|agent| agent.mode.is_primary() && !agent.hidden) {
-            return Err(self.unknown_agent(agent));
-        }
-        let session = self.session(id)?;
-        session.update(|state| state.options.agent = agent.to_owned());
-        let kind = EventKind::AgentChanged(agent.to_owned());
-        session.emit(&self.services.bus, None, None, kind);
-        Ok(())
-    }
-
-    /// Switches a session's model, for later prompts; `None` is the default.
-    pub fn set_model(
-        &self,
-        id: &SessionId,
-        model: Option<ModelChoice>,
-    ) -> Result<(), RuntimeError> {
-        self.session(id)?
-            .update(|state| state.options.model = model);
-        Ok(())
-    }
-
-    /// Switches a session's reasoning effort, for later prompts; `None` is the default.
-    pub fn set_effort(&self, id: &SessionId, effort: Option<Effort>) -> Result<(), RuntimeError> {
-        self.session(id)?
-            .update(|state| state.options.effort = effort);
-        Ok(())
-    }
-
-    /// Switches whether a session's models think, for later prompts; `None` is the default.
-    pub fn set_thinking(
-        &self,
-        id: &SessionId,
-        thinking: Option<Thinking>,
-    ) -> Result<(), RuntimeError> {
-        self.session(id)?
-            .update(|state| state.options.thinking = thinking);
-        Ok(())
     }
 }
 

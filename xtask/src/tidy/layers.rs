@@ -16,8 +16,8 @@ const LAYERS: &[&[&str]] = &[
     ],
     // Finding, building and loading the module.
     &["magent-module"],
-    // The wake pipe and the dispatch of events.
-    &["magent-core"],
+    // The wake pipe and the dispatch of events; writing files as the core does.
+    &["magent-core", "magent-disk"],
     // What the core asks Emacs to do; routes from gptel.
     &[
         "magent-gptel",

@@ -1,10 +1,12 @@
 //! Everything that can go wrong ends the turn with one honest outcome and leaves the
 //! next prompt working.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use magent_testkit::{ChatStream, Reply, Step};
 use magent_types::{EventKind, StopReason, TurnOutcome, TurnStatusKind};
+use parking_lot::Mutex;
 use serde_json::json;
 
 use crate::support::{World, read_args, shapes};
@@ -230,13 +232,23 @@ async fn a_failing_disk_is_told_and_costs_nothing() {
     let world = World::new([Reply::answer("one"), Reply::answer("two")]).await;
     let blocker = world.storage.path().join("sessions");
     std::fs::write(&blocker, "in the way").unwrap();
+    let told: Arc<Mutex<Vec<Option<String>>>> = Arc::default();
+    let watcher = Arc::clone(&told);
+    let session = world.session.clone();
+    world.runtime.watch_storage(Box::new(move |id, problem| {
+        assert_eq!(*id, session);
+        watcher.lock().push(problem.map(str::to_owned));
+    }));
     assert_eq!(world.turn("first").await.text, "one");
+    assert!(told.lock()[0].as_ref().unwrap().contains("sessions"));
+    assert_eq!(told.lock().len(), 1);
     let notice = world
         .wait_for(|kind| matches!(kind, EventKind::Notice { text, .. } if text.contains("cannot be saved")))
         .await;
     assert!(format!("{notice:?}").contains("sessions"));
     std::fs::remove_file(&blocker).unwrap();
     assert_eq!(world.turn("second").await.text, "two");
+    assert_eq!(told.lock().last().unwrap(), &None);
     let directory = magent_ledger::SessionDirectory::new(&blocker);
     let loaded = directory.load(&world.scope(), &world.session).unwrap();
     assert_eq!(loaded.ledger.thread().turns.len(), 2);
