@@ -18,48 +18,13 @@
 (require 'project)
 (require 'magent-config)
 (require 'magent-runtime-api)
+(require 'magent-batch-arguments)
 (require 'magent-terminal)
 
 (declare-function magent-core-acp-stdio "ext:magent-module" (config))
 (declare-function magent-core-acp-command "ext:magent-module"
                   (session prompt config))
 (declare-function magent-core-queue-watch-interrupts "ext:magent-module" ())
-
-(defconst magent-batch--usage
-  "Usage: magent exec [OPTION...] PROMPT
-       magent acp
-       magent help
-       magent version
-
-exec runs one turn and prints the answer.  PROMPT \"-\" is read from standard input;
--- ends the options.  The prompts /help and /authority are answered without a model.
-  --cwd DIR          project directory (default: the root of the project that the
-                     current directory is in, or that directory)
-  --model B:M        backend and model (default: see magent-default-model)
-  --agent AGENT      agent (default: build)
-  --approve MODE     who answers permission questions: ask (on a terminal), never,
-                     always, or rules such as bash=allow,edit:docs/**=allow
-                     (default: ask on a terminal, otherwise never)
-  --continue         go on with the latest session of the directory
-  --session ID       go on with this session; the events of --json have its id
-  --json             print every event as one line of JSON
-A question is answered with y, n or a; Ctrl-C, or the end of the input, cancels the turn.
-Exit status: 0 answered, 1 failed or not saved, 2 wrong use or setup, 130 cancelled.
-
-acp serves an ACP client on standard input and output until its input ends.
-
-Before either, the Lisp file named by MAGENT_INIT is loaded, by default
-magent/init.el in the configuration directory (~/.config); it can define backends
-and set options.  MAGENT_ELPA names a directory with packages, such as gptel.
-"
-  "What `magent help' prints.")
-
-;;;; Failing
-
-(defun magent-batch--fail (format &rest args)
-  "Print a line made of FORMAT and ARGS and end with status 2."
-  (magent-terminal-err "magent: %s" (apply #'format format args))
-  (kill-emacs 2))
 
 ;;;; Setup
 
@@ -144,53 +109,6 @@ Return the value; when it failed, end with status 2."
             (abbreviate-file-name (magent-batch--default-init-file)))))
 
 ;;;; exec
-
-(defun magent-batch--keyword (option)
-  "Return the keyword that stands for OPTION, a string such as \"--cwd\"."
-  (intern (concat ":" (substring option 2))))
-
-(defun magent-batch--parse-exec (args)
-  "Return the options in ARGS as a plist."
-  (let (options words)
-    (while args
-      (let ((arg (pop args)))
-        (pcase arg
-          ((or "--json" "--continue")
-           (setq options (plist-put options (magent-batch--keyword arg) t)))
-          ((or "--cwd" "--model" "--agent" "--approve" "--session")
-           (unless args
-             (magent-batch--fail "%s needs a value; see magent help" arg))
-           (setq options (plist-put options (magent-batch--keyword arg)
-                                    (pop args))))
-          ("--" (setq words (append words args) args nil))
-          ((guard (and (string-prefix-p "-" arg) (not (equal arg "-"))))
-           (magent-batch--fail "There is no option %s; see magent help, and put -- \
-before a prompt that begins with a dash" arg))
-          (_ (setq words (append words (list arg)))))))
-    (plist-put options :prompt (string-join words " "))))
-
-(defvar magent-batch--input ""
-  "All of standard input as it was, as a unibyte string, if it was asked for.")
-
-(defun magent-batch--take-input ()
-  "Take standard input from the file that bin/magent has put it into.
-Batch Emacs itself reads lines of text only."
-  (when-let* ((file (getenv "MAGENT_STDIN")))
-    (unwind-protect
-        (with-temp-buffer
-          (set-buffer-multibyte nil)
-          (insert-file-contents-literally file)
-          (setq magent-batch--input (buffer-string)))
-      (setenv "MAGENT_STDIN" nil)
-      (delete-file file))))
-
-(defun magent-batch--text (bytes)
-  "Return BYTES, an argument or a unibyte string, as text.
-What is no UTF-8 becomes replacement characters: a prompt may quote anything."
-  (magent-core-plain-text
-   (if (multibyte-string-p bytes)
-       bytes
-     (decode-coding-string bytes 'utf-8-unix))))
 
 (defun magent-batch--terminal-p ()
   "Return non-nil if somebody can answer questions."
@@ -333,6 +251,24 @@ OPTIONS are those of the command."
       ((guard (equal .error.code "route")) 2)
       (_ 1))))
 
+;;;; recover
+
+(defun magent-batch--recover (args)
+  "Make a session of what is left of the one that ARGS name."
+  (let* ((options (magent-batch--parse-exec args))
+         (id (plist-get options :prompt))
+         (directory (magent-batch--directory (plist-get options :cwd))))
+    (when (string-blank-p id)
+      (magent-batch--fail "recover needs the id of a session; see magent help"))
+    (magent-batch--setup)
+    (let-alist (magent-batch--await
+                (lambda (callback)
+                  (magent-runtime-recover directory id callback)))
+      (magent-terminal-err "%s" .notice)
+      (magent-terminal-out (concat .session-id "\n"))
+      (magent-runtime-session-close .session-id)
+      (kill-emacs 0))))
+
 ;;;; acp
 
 (defvar magent-batch--stdio-closed nil
@@ -368,11 +304,12 @@ OPTIONS are those of the command."
 (defun magent-batch--run (args)
   "Run the command that ARGS begin with."
   (pcase (pop args)
-    ((and (or "exec" "acp") (guard (member (car args) '("--help" "-h"))))
+    ((and (or "exec" "recover" "acp") (guard (member (car args) '("--help" "-h"))))
      (magent-terminal-out magent-batch--usage))
     ((and (or "exec" "acp") (guard (equal (car args) "--version")))
      (magent-batch--run '("version")))
     ("exec" (magent-batch--exec args))
+    ("recover" (magent-batch--recover args))
     ("acp" (magent-batch--acp args))
     ((or "version" "--version")
      (magent-terminal-out (format "Magent %s\n" magent-version)))

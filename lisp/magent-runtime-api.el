@@ -21,6 +21,8 @@
 
 (declare-function magent-core-session-new "ext:magent-module" (directory config))
 (declare-function magent-core-session-load "ext:magent-module" (directory id config))
+(declare-function magent-core-session-copy "ext:magent-module"
+                  (directory id how config))
 (declare-function magent-core-session-list "ext:magent-module" (directory))
 (declare-function magent-core-session-close "ext:magent-module" (id))
 (declare-function magent-core-session-observe "ext:magent-module" (id))
@@ -55,6 +57,25 @@ The value is that of `magent-runtime-session-new'."
   (magent-runtime-ensure)
   (magent-core-on-reply
    (magent-core-session-load (magent-runtime--directory directory) id
+                             (magent-config-json))
+   callback))
+
+(defun magent-runtime-fork (directory id callback)
+  "Make a session with the past of session ID of DIRECTORY for CALLBACK.
+The value is that of `magent-runtime-session-new'."
+  (magent-runtime--copy directory id "fork" callback))
+
+(defun magent-runtime-recover (directory id callback)
+  "Make a session of what can be read of session ID of DIRECTORY for CALLBACK.
+The value is that of `magent-runtime-session-new'; its notice says what is
+missing.  The damaged session stays as it is."
+  (magent-runtime--copy directory id "recover" callback))
+
+(defun magent-runtime--copy (directory id how callback)
+  "Make a session out of session ID of DIRECTORY as HOW says, for CALLBACK."
+  (magent-runtime-ensure)
+  (magent-core-on-reply
+   (magent-core-session-copy (magent-runtime--directory directory) id how
                              (magent-config-json))
    callback))
 

@@ -160,3 +160,32 @@ scenario("an answer that is not on the disk is no success", async (world) => {
   assert.equal(none.code, 2);
   assert.match(none.stderr, /cannot be listed/);
 });
+
+scenario("what is left of a damaged session is recovered", async (world) => {
+  const { agent, id } = await world.startSession();
+  for (const words of ["One", "Two", "Three"]) {
+    world.model.reply(answer(`${words}.`));
+    await agent.prompt(id, words);
+  }
+  await agent.finish();
+  const folder = path.join(world.sessions, "projects");
+  const log = path.join(folder, fs.readdirSync(folder)[0], `${id}.jsonl`);
+  const whole = fs.readFileSync(log, "utf8");
+  const at = whole.indexOf('"Two"');
+  fs.writeFileSync(log, whole.slice(0, at) + "\u0000" + whole.slice(at + 1));
+  const damaged = fs.readFileSync(log);
+  const refused = await world.exec(["--session", id, "Go on"]);
+  assert.deepEqual([refused.code, /jsonl:\d+/.test(refused.stderr)], [2, true], refused.stderr);
+  const { code, stdout, stderr } = await world.run(["recover", id]);
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /Missing: the log's line \d+/);
+  assert.deepEqual(fs.readFileSync(log), damaged, "the damaged one stays as it is");
+  world.model.reply(answer("Four."));
+  const next = await world.exec(["--session", stdout.trim(), "Go on"]);
+  assert.deepEqual([next.code, next.stdout], [0, "Four.\n"], next.stderr);
+  const told = JSON.stringify(world.model.requests.at(-1).body.messages);
+  assert.match(told, /One.*Three.*Go on/);
+  const unknown = await world.run(["recover", "session-nothing"]);
+  assert.equal(unknown.code, 2);
+  assert.equal((await world.run(["recover"])).code, 2);
+});

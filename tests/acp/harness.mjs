@@ -141,9 +141,14 @@ ${typeof lisp === "function" ? lisp(this.model.url) : lisp}
    * With `redirect`, a redirection of the shell, standard output goes there; with
    * `head`, it is closed after the first piece, as `head` does.
    */
-  async exec(args, { input = "", redirect = "", head = false, cwd = this.project, env: more = {} } = {}) {
+  exec(args, options) {
+    return this.run(["exec", ...args], options);
+  }
+
+  /** The same for any command. */
+  async run(args, { input = "", redirect = "", head = false, cwd = this.project, env: more = {} } = {}) {
     const env = this.#environment(more);
-    const command = ["-c", `exec "$0" "$@" ${redirect}`, PROGRAM, "exec", ...args];
+    const command = ["-c", `exec "$0" "$@" ${redirect}`, PROGRAM, ...args];
     const child = spawn("/bin/sh", command, { cwd, env });
     const output = { stdout: "", stderr: "" };
     for (const name of ["stdout", "stderr"]) {

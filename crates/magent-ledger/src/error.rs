@@ -36,6 +36,9 @@ pub enum LedgerError {
     /// There is no such session in this scope.
     #[error("there is no session {0} in this project")]
     NotFound(String),
+    /// Of a damaged session no turn can be read.
+    #[error("nothing of the session {0} can be read")]
+    Unrecoverable(String),
     /// Another process has the session live.
     #[error("the session is in use by {holder}")]
     Locked {

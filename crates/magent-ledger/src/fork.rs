@@ -33,12 +33,13 @@ impl Ledger {
 }
 
 impl SessionHeader {
-    /// The header of a session that is forked from this one's: titles and settings are
-    /// inherited, what the user allowed and child agents are not.
-    pub fn fork(&self, id: SessionId, now: UnixSeconds) -> Self {
+    /// The header of a session that begins as a copy of this one's, with `label` in its
+    /// title: settings are inherited, what the user allowed and child agents are not.
+    pub fn fork(&self, id: SessionId, label: &str, now: UnixSeconds) -> Self {
         let mut header = Self::new(id, self.scope.clone());
         let title = self.display_title().unwrap_or("Untitled");
-        header.title = Some(format!("{} (fork)", title.trim_end_matches(" (fork)")));
+        let label = format!(" ({label})");
+        header.title = Some(format!("{}{label}", title.trim_end_matches(&label)));
         header.parent_session_id = Some(self.id.to_string());
         header.metadata.clone_from(&self.metadata);
         header.metadata.insert("forked-at".into(), now.into());

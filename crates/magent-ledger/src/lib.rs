@@ -30,8 +30,8 @@ pub use ledger::{Ledger, Snapshot};
 pub use record::{NewTurn, UserWords};
 pub use spill::{SpillError, SpillPage, SpillSettings, SpillStore};
 pub use store::{
-    LoadReport, LoadedSession, OpenFrom, SaveOutcome, SessionDirectory, SessionLock,
-    SessionSummary, SessionWriter, StorageReport, StoreWriter, WriterSettings,
+    LoadReport, LoadedSession, OpenFrom, RecoveredSession, SaveOutcome, SessionDirectory,
+    SessionLock, SessionSummary, SessionWriter, StorageReport, StoreWriter, WriterSettings,
 };
 pub use views::{
     COMPACTION, HistoryLimit, SHARED_HEADER_KEYS, TranscriptEntry, can_compact, compaction_request,

@@ -116,6 +116,34 @@ pub(crate) fn session_load(
     })
 }
 
+/// Makes a session out of another one, as a fork or out of what is left of it.
+pub(crate) fn session_copy(
+    core: &'static Core,
+    directory: Option<String>,
+    id: String,
+    how: &str,
+    config: Arc<RuntimeConfig>,
+) -> Result<u64, Failure> {
+    let recovers = match how {
+        "fork" => false,
+        "recover" => true,
+        _ => return Err(bad_argument("a copy is a fork or recovers")),
+    };
+    Ok(spawn(core, async move {
+        let scope = scope_of(directory.as_deref())?;
+        let id = SessionId::new(id);
+        let runtime = &core.runtime;
+        let copied = if recovers {
+            runtime.recover_session(scope, id, &config).await
+        } else {
+            runtime.fork_session(scope, id, &config).await
+        };
+        let info = copied.map_err(failed)?;
+        core.runtime.attach(&info.id);
+        Ok(session_json(&info))
+    }))
+}
+
 /// Lists the saved sessions of a directory, or all.
 pub(crate) fn session_list(core: &'static Core, directory: Option<String>) -> u64 {
     spawn(core, async move {

@@ -23,7 +23,7 @@ emacs::use_symbols!(nil t acp notice host reply report storage log stdio_closed 
 emacs::use_functions!(list);
 
 /// What Lisp and module must agree on; changes with every change of this file.
-const ABI: &str = concat!(env!("CARGO_PKG_VERSION"), "+8");
+const ABI: &str = concat!(env!("CARGO_PKG_VERSION"), "+9");
 
 /// Return the version of the interface, a string.
 ///
@@ -163,6 +163,25 @@ fn session_load(env: &Env, directory: Option<Text>, id: Text, config: Text) -> R
     guarded(env, || {
         let config = read_config(Some(&config.0))?;
         Ok(api::session_load(core()?, directory.map(|text| text.0), id.0, config) as i64)
+    })
+}
+
+/// Make a session out of the session ID of DIRECTORY and return a request number.
+///
+/// HOW is \"fork\", or \"recover\" for one that is damaged.  CONFIG is JSON text of the
+/// options.  The reply is that of `magent-core-session-new'.
+#[defun]
+fn session_copy(
+    env: &Env,
+    directory: Option<Text>,
+    id: Text,
+    how: Text,
+    config: Text,
+) -> Result<i64> {
+    guarded(env, || {
+        let config = read_config(Some(&config.0))?;
+        let directory = directory.map(|text| text.0);
+        Ok(api::session_copy(core()?, directory, id.0, &how.0, config)? as i64)
     })
 }
 

@@ -56,6 +56,9 @@ pub enum RuntimeError {
     /// The session has work under way.
     #[error("The session is busy: its turn has to end first, or to be cancelled.")]
     Busy,
+    /// A session that is open has nothing to be recovered.
+    #[error("The session is open here and in order; there is nothing to recover.")]
+    NotDamaged,
     /// Nothing was said since the last summary.
     #[error("There is nothing to sum up yet.")]
     NothingToCompact,
@@ -87,6 +90,7 @@ impl RuntimeError {
             Self::Rule(_) => (FailureKind::Permission, "bad-rule"),
             Self::Host(_) => (FailureKind::Internal, "host"),
             Self::Busy => (FailureKind::Session, "busy"),
+            Self::NotDamaged => (FailureKind::Session, "not-damaged"),
             Self::NothingToCompact => (FailureKind::Session, "nothing-to-compact"),
             Self::Fork(_) => (FailureKind::Session, "fork"),
             Self::ShuttingDown => (FailureKind::Internal, "shutdown"),

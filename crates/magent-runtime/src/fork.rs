@@ -35,24 +35,79 @@ impl Runtime {
         forked.await.unwrap_or(Err(RuntimeError::ShuttingDown))
     }
 
+    /// Makes a session out of what can be read of a damaged one, which stays as it is.
+    /// The notice says what is missing.
+    pub async fn recover_session(
+        self: &Arc<Self>,
+        scope: Scope,
+        id: SessionId,
+        config: &RuntimeConfig,
+    ) -> Result<SessionInfo, RuntimeError> {
+        self.check_open()?;
+        let runtime = Arc::clone(self);
+        let default_agent = config.default_agent.clone();
+        let work = move || runtime.recover(&scope, &id, &default_agent);
+        let recovered = tokio::task::spawn_blocking(work).await;
+        recovered.unwrap_or(Err(RuntimeError::ShuttingDown))
+    }
+
     fn fork(
         &self,
         scope: &Scope,
         id: &SessionId,
         default_agent: &str,
     ) -> Result<SessionInfo, RuntimeError> {
+        let source = self.source(scope, id, default_agent)?;
+        self.copy(scope, id, source, "fork")
+    }
+
+    fn recover(
+        &self,
+        scope: &Scope,
+        id: &SessionId,
+        default_agent: &str,
+    ) -> Result<SessionInfo, RuntimeError> {
+        if self.live(scope, id).is_some() {
+            return Err(RuntimeError::NotDamaged);
+        }
+        let found = self.services.directory.recover(scope, id)?;
+        let mut ledger = found.ledger;
+        ledger.reconcile_after_restart(now());
+        let source = Source {
+            thread: ledger.thread().clone(),
+            options: self.options_of(&found.header, default_agent),
+            header: found.header,
+        };
+        let mut info = self.copy(scope, id, source, "recovered")?;
+        let lost = match found.lost.as_slice() {
+            [] => "Nothing is missing.".to_owned(),
+            lost => format!("Missing: {}.", lost.join("; ")),
+        };
+        let told = info.notice.take().map(|notice| format!("{lost} {notice}"));
+        info.notice = Some(told.unwrap_or(lost));
+        Ok(info)
+    }
+
+    /// Makes and saves a session that begins as `source`, which belongs to `id`.
+    fn copy(
+        &self,
+        scope: &Scope,
+        id: &SessionId,
+        source: Source,
+        label: &str,
+    ) -> Result<SessionInfo, RuntimeError> {
         let Source {
             thread,
             header,
             options,
-        } = self.source(scope, id, default_agent)?;
+        } = source;
         let (new, now) = (new_session_id(), now());
         let services = &self.services;
         let copied = (services.spill.copy(scope, id, &new))
             .and_then(|()| services.images.copy(scope, id, &new));
         copied.map_err(RuntimeError::Fork)?;
         let (ledger, first) = Ledger::fork(&thread, new.clone(), now);
-        let header = header.fork(new, now);
+        let header = header.fork(new, label, now);
         let session = Arc::new(Session::forked(header, ledger, first, options));
         let session = self.register(session);
         let lock =

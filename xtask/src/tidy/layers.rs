@@ -43,8 +43,8 @@ const LAYERS: &[&[&str]] = &[
     ],
     // The client of ACP inside Emacs, and a turn on a terminal.
     &["magent-acp", "magent-terminal"],
-    // The configuration of agent-shell.
-    &["magent-agent-shell"],
+    // The configuration of agent-shell, and the words after bin/magent.
+    &["magent-agent-shell", "magent-batch-arguments"],
     // The entries: the package, and bin/magent.
     &["magent", "magent-batch"],
 ];

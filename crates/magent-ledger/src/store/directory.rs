@@ -9,7 +9,10 @@ use magent_types::{Scope, SessionId};
 use sha1::{Digest, Sha1};
 
 use super::list::CachedHeader;
-use super::{LoadedSession, SessionFiles, SessionLock, SessionSummary, hex, list, load};
+use super::{
+    LoadedSession, RecoveredSession, SessionFiles, SessionLock, SessionSummary, hex, list, load,
+    recover,
+};
 use crate::LedgerError;
 
 /// The session folder: `global/`, `projects/<hash>/` and `actions/<name>/`.
@@ -62,6 +65,14 @@ impl SessionDirectory {
             return Err(LedgerError::NotFound(id.to_string()));
         }
         load::load(&self.files(scope, id), scope, id)
+    }
+
+    /// Reads what can be read of a damaged session, and changes nothing.
+    pub fn recover(&self, scope: &Scope, id: &SessionId) -> Result<RecoveredSession, LedgerError> {
+        if !SessionId::is_legal(id.as_str()) {
+            return Err(LedgerError::NotFound(id.to_string()));
+        }
+        recover::recover(&self.files(scope, id), scope, id)
     }
 
     /// Takes the right to write a session.

@@ -100,7 +100,7 @@ pub(super) fn read_header(path: &Path, id: &SessionId) -> Result<SessionHeader, 
     Ok(header)
 }
 
-fn parse(bytes: &[u8]) -> Result<Value, ShapeError> {
+pub(super) fn parse(bytes: &[u8]) -> Result<Value, ShapeError> {
     parse_unique(bytes).map_err(|error| ShapeError::new("", format!("is not JSON: {error}")))
 }
 

@@ -6,6 +6,7 @@ mod list;
 mod load;
 mod lock;
 mod open_session;
+mod recover;
 mod write_worker;
 mod writer;
 
@@ -14,6 +15,7 @@ pub(crate) use files::{SessionFiles, create_private_directory, hex, replace_file
 pub use list::SessionSummary;
 pub use load::{LoadReport, LoadedSession};
 pub use lock::SessionLock;
+pub use recover::RecoveredSession;
 pub use writer::{
     OpenFrom, SaveOutcome, SessionWriter, StorageReport, StoreWriter, WriterSettings,
 };

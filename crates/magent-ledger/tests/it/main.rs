@@ -9,6 +9,7 @@
 mod crash;
 mod files;
 mod lifecycle;
+mod recover;
 mod replay;
 mod support;
 mod views;
