@@ -262,8 +262,9 @@ which a tool cannot answer: a hook or mode of the buffer does so.  Nothing was c
                  (buffer-name))))
        (file-error
         (magent-core-host-fail
-         "io" (format "%s could not be read or written: %s.  Nothing was changed"
-                      buffer-file-name (error-message-string err)))))))
+         (if (eq (car err) 'permission-denied) "permission_denied" "io")
+         (format "%s could not be read or written: %s.  Nothing was changed"
+                 buffer-file-name (error-message-string err)))))))
 
 (defun magent-host-buffer--refresh ()
   "Read this clean buffer's file again, without asking and without mode changes."

@@ -58,6 +58,16 @@
         (should (string-match-p (regexp-quote magent-module-abi) (nth 1 err)))
         (should (string-match-p "restart Emacs" (nth 4 err)))))))
 
+(ert-deftest magent-module-advice-on-a-command-line-is-a-command ()
+  (magent-module-test--without-module
+    (let ((magent-module-command-line t))
+      (should (equal (nth 4 (should-error (magent-module-load)))
+                     (format "Run make build in %s."
+                             (directory-file-name magent-module--source-directory))))
+      (cl-letf (((symbol-function 'magent-core-abi) (lambda () "0.0.9+7")))
+        (should (string-prefix-p "Run make build in "
+                                 (nth 4 (should-error (magent-module-load)))))))))
+
 (ert-deftest magent-module-a-person-is-asked-before-a-build ()
   (magent-module-test--without-module
     (let (asked built (answer nil))
