@@ -12,8 +12,6 @@
 (require 'magent-core)
 (require 'magent-terminal)
 
-(declare-function magent-core-plain-text "ext:magent-module" (text))
-
 (defconst magent-batch--usage
   "Usage: magent exec [OPTION...] PROMPT
        magent recover [--cwd DIR] ID
