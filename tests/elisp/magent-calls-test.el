@@ -21,7 +21,8 @@
     magent-core-shutdown magent-core-host-reply magent-core-acp-open
     magent-core-acp-send magent-core-acp-close magent-core-acp-stdio
     magent-core-acp-command magent-core-sampling-event
-    magent-core-session-new magent-core-session-load magent-core-session-list
+    magent-core-session-new magent-core-session-load magent-core-session-copy
+    magent-core-session-list
     magent-core-session-close magent-core-session-observe magent-core-queue-submit
     magent-core-queue-cancel magent-core-queue-busy-p
     magent-core-queue-watch-interrupts magent-core-queue-read-line
