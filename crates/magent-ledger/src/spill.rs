@@ -133,6 +133,21 @@ impl SpillStore {
         }
     }
 
+    /// Takes over what was kept for a session that was migrated.  Its scope's folder has a
+    /// name of which nothing is known but that the session's own folder is in it.
+    pub(crate) fn adopt(&self, scope: &Scope, session: &SessionId) {
+        let ours = self.directory(scope, session);
+        let mut found = folders(&self.root)
+            .into_iter()
+            .map(|scope| scope.join(session.as_str()));
+        if let Some(theirs) = found.find(|folder| folder.is_dir() && *folder != ours)
+            && let Some(parent) = ours.parent()
+        {
+            // Without them the results are told as expired, as others are in time.
+            let _ = create_private_directory(parent).and_then(|()| fs::rename(theirs, &ours));
+        }
+    }
+
     fn directory(&self, scope: &Scope, session: &SessionId) -> PathBuf {
         session_folder(&self.root, scope, session)
     }

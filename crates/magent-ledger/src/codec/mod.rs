@@ -8,4 +8,4 @@ mod unique;
 pub use event::{decode_event, encode_event};
 pub(crate) use fields::Fields;
 pub use thread::{decode_snapshot, encode_snapshot};
-pub(crate) use unique::parse_unique;
+pub(crate) use unique::{parse_first, parse_unique};

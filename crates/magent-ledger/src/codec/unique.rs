@@ -11,15 +11,29 @@ use serde_json::{Map, Value};
 
 /// Reads JSON; a key that an object has twice is an error.
 pub(crate) fn parse_unique(bytes: &[u8]) -> serde_json::Result<Value> {
+    parse(bytes, Twice::IsRefused)
+}
+
+/// Reads JSON as Lisp looks at lists of keys and values: the first of a key counts.
+pub(crate) fn parse_first(bytes: &[u8]) -> serde_json::Result<Value> {
+    parse(bytes, Twice::CountsOnce)
+}
+
+fn parse(bytes: &[u8], twice: Twice) -> serde_json::Result<Value> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let value = Unique.deserialize(&mut deserializer)?;
+    let value = twice.deserialize(&mut deserializer)?;
     deserializer.end()?;
     Ok(value)
 }
 
-struct Unique;
+/// What becomes of a key that an object has twice.
+#[derive(Clone, Copy)]
+enum Twice {
+    IsRefused,
+    CountsOnce,
+}
 
-impl<'de> DeserializeSeed<'de> for Unique {
+impl<'de> DeserializeSeed<'de> for Twice {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -27,7 +41,7 @@ impl<'de> DeserializeSeed<'de> for Unique {
     }
 }
 
-impl<'de> Visitor<'de> for Unique {
+impl<'de> Visitor<'de> for Twice {
     type Value = Value;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -64,7 +78,7 @@ impl<'de> Visitor<'de> for Unique {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
         let mut values = Vec::new();
-        while let Some(value) = list.next_element_seed(Unique)? {
+        while let Some(value) = list.next_element_seed(self)? {
             values.push(value);
         }
         Ok(values.into())
@@ -73,10 +87,13 @@ impl<'de> Visitor<'de> for Unique {
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Value, A::Error> {
         let mut fields = Map::new();
         while let Some(key) = object.next_key::<String>()? {
-            let value = object.next_value_seed(Unique)?;
+            let value = object.next_value_seed(self)?;
             match fields.entry(key) {
                 Entry::Vacant(entry) => entry.insert(value),
                 Entry::Occupied(entry) => {
+                    if matches!(self, Self::CountsOnce) {
+                        continue;
+                    }
                     let problem = format!("the key {:?} is there twice", entry.key());
                     return Err(A::Error::custom(problem));
                 }

@@ -13,7 +13,7 @@ use super::{
     LoadedSession, RecoveredSession, SessionFiles, SessionLock, SessionSummary, hex, list, load,
     recover,
 };
-use crate::LedgerError;
+use crate::{LedgerError, SpillStore};
 
 /// The session folder: `global/`, `projects/<hash>/` and `actions/<name>/`.
 #[derive(Debug)]
@@ -59,12 +59,16 @@ impl SessionDirectory {
             && fs::exists(self.files(scope, id).header).unwrap_or(false)
     }
 
-    /// Reads a saved session.
+    /// Reads a saved session; one of an old version is migrated first.
     pub fn load(&self, scope: &Scope, id: &SessionId) -> Result<LoadedSession, LedgerError> {
         if !SessionId::is_legal(id.as_str()) {
             return Err(LedgerError::NotFound(id.to_string()));
         }
-        load::load(&self.files(scope, id), scope, id)
+        let files = self.files(scope, id);
+        if load::migrate_if_old(&files)? {
+            SpillStore::new(&self.root).adopt(scope, id);
+        }
+        load::load(&files, scope, id)
     }
 
     /// Reads what can be read of a damaged session, and changes nothing.

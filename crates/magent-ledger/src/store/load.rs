@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::SessionFiles;
 use super::files::read_file;
-use crate::codec::{decode_event, decode_snapshot, parse_unique};
+use super::migrate::{OLD_VERSIONS, migrate, old_header};
+use crate::codec::{decode_event, decode_snapshot, parse_first, parse_unique};
 use crate::error::ShapeError;
 use crate::{Ledger, LedgerError, SCHEMA_VERSION, SessionHeader, Snapshot};
 
@@ -77,13 +78,41 @@ pub(super) fn load(
     })
 }
 
-/// Reads and checks a header.  The version is looked at first, so that a file of
-/// another version is called that and not damaged.
+fn is_old(header: &Value) -> bool {
+    let version = header.get("schema-version").and_then(Value::as_u64);
+    version.is_some_and(|version| OLD_VERSIONS.contains(&version))
+}
+
+/// Makes a session of an old version into one of today; returns whether it was one.
+pub(super) fn migrate_if_old(files: &SessionFiles) -> Result<bool, LedgerError> {
+    match read_old(&files.header)? {
+        Some(old) => migrate(files, old).map(|()| true),
+        None => Ok(false),
+    }
+}
+
+/// The header's file if it is of a version that is migrated.  What else may be wrong with
+/// it is found out later.
+fn read_old(path: &Path) -> Result<Option<Value>, LedgerError> {
+    let Ok(bytes) = read_file(path) else {
+        return Ok(None);
+    };
+    let value = parse_header(&bytes).map_err(|error| error.in_file(path))?;
+    Ok(Some(value).filter(is_old))
+}
+
+/// Reads and checks a header, of an old version too.  The version is looked at first, so
+/// that a file of another version is called that and not damaged.
 pub(super) fn read_header(path: &Path, id: &SessionId) -> Result<SessionHeader, LedgerError> {
     let bytes = read_file(path).map_err(|error| LedgerError::io(path, error))?;
-    let value = parse(&bytes).map_err(|error| error.in_file(path))?;
+    let value = parse_header(&bytes).map_err(|error| error.in_file(path))?;
+    let read = if is_old(&value) {
+        old_header
+    } else {
+        SessionHeader::from_json
+    };
     match value.get("schema-version") {
-        Some(version) if version.as_u64() == Some(SCHEMA_VERSION) => {}
+        Some(version) if version.as_u64() == Some(SCHEMA_VERSION) || is_old(&value) => {}
         Some(version) => {
             return Err(LedgerError::Version {
                 path: path.to_owned(),
@@ -93,11 +122,23 @@ pub(super) fn read_header(path: &Path, id: &SessionId) -> Result<SessionHeader, 
         }
         None => return Err(ShapeError::new("schema-version", "is missing").in_file(path)),
     }
-    let header = SessionHeader::from_json(value).map_err(|error| error.in_file(path))?;
+    let header = read(value).map_err(|error| error.in_file(path))?;
     if header.id != *id {
         return Err(ShapeError::new("id", "is not the name of the file").in_file(path));
     }
     Ok(header)
+}
+
+/// Programs of the old versions wrote some keys twice, and went by the first.
+fn parse_header(bytes: &[u8]) -> Result<Value, ShapeError> {
+    match parse_old(bytes) {
+        Ok(old) if is_old(&old) => Ok(old),
+        _ => parse(bytes),
+    }
+}
+
+pub(super) fn parse_old(bytes: &[u8]) -> Result<Value, ShapeError> {
+    parse_first(bytes).map_err(|error| ShapeError::new("", format!("is not JSON: {error}")))
 }
 
 pub(super) fn parse(bytes: &[u8]) -> Result<Value, ShapeError> {

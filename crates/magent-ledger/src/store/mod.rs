@@ -5,6 +5,7 @@ mod files;
 mod list;
 mod load;
 mod lock;
+mod migrate;
 mod open_session;
 mod recover;
 mod write_worker;

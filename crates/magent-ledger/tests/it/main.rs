@@ -9,6 +9,7 @@
 mod crash;
 mod files;
 mod lifecycle;
+mod migrate;
 mod recover;
 mod replay;
 mod support;
