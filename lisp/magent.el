@@ -37,6 +37,7 @@
 (autoload 'magent-start "magent-agent-shell" "Start a Magent shell for this project." t)
 (autoload 'magent-agent-shell-ensure-config "magent-agent-shell"
   "Make Magent the first choice in the picker of agent-shell.")
+(autoload 'magent-list-sessions "magent-sessions" "List the saved sessions." t)
 (autoload 'magent-define-backend "magent-backend"
   "Define a model backend without gptel.")
 

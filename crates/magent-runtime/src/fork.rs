@@ -1,6 +1,7 @@
 //! A new session with the conversation of another.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use magent_ledger::{Ledger, SessionHeader};
 use magent_types::{Scope, SessionId, Thread};
@@ -9,6 +10,9 @@ use crate::runtime::Runtime;
 use crate::session::{Options, Session, now};
 use crate::session_registry::{describe, new_session_id};
 use crate::{RuntimeConfig, RuntimeError, SessionInfo};
+
+/// How long a copy may take to be written.
+const SAVE_LIMIT: Duration = Duration::from_secs(3);
 
 /// What a fork begins with.
 struct Source {
@@ -28,11 +32,9 @@ impl Runtime {
         id: SessionId,
         config: &RuntimeConfig,
     ) -> Result<SessionInfo, RuntimeError> {
-        self.check_open()?;
-        let runtime = Arc::clone(self);
         let default_agent = config.default_agent.clone();
-        let forked = tokio::task::spawn_blocking(move || runtime.fork(&scope, &id, &default_agent));
-        forked.await.unwrap_or(Err(RuntimeError::ShuttingDown))
+        self.save_copy(move |runtime| runtime.fork(&scope, &id, &default_agent))
+            .await
     }
 
     /// Makes a session out of what can be read of a damaged one, which stays as it is.
@@ -43,12 +45,25 @@ impl Runtime {
         id: SessionId,
         config: &RuntimeConfig,
     ) -> Result<SessionInfo, RuntimeError> {
+        let default_agent = config.default_agent.clone();
+        self.save_copy(move |runtime| runtime.recover(&scope, &id, &default_agent))
+            .await
+    }
+
+    /// Makes a copy off the threads of others, and waits until it is on the disk, so that
+    /// lists have it.
+    async fn save_copy(
+        self: &Arc<Self>,
+        make: impl FnOnce(&Self) -> Result<SessionInfo, RuntimeError> + Send + 'static,
+    ) -> Result<SessionInfo, RuntimeError> {
         self.check_open()?;
         let runtime = Arc::clone(self);
-        let default_agent = config.default_agent.clone();
-        let work = move || runtime.recover(&scope, &id, &default_agent);
-        let recovered = tokio::task::spawn_blocking(work).await;
-        recovered.unwrap_or(Err(RuntimeError::ShuttingDown))
+        let made = tokio::task::spawn_blocking(move || make(&runtime)).await;
+        let mut info = made.unwrap_or(Err(RuntimeError::ShuttingDown))?;
+        if let Some(problem) = self.session(&info.id)?.flush(SAVE_LIMIT).await {
+            info.notice = Some(format!("The session is not on the disk yet: {problem}."));
+        }
+        Ok(info)
     }
 
     fn fork(
@@ -108,11 +123,10 @@ impl Runtime {
         copied.map_err(RuntimeError::Fork)?;
         let (ledger, first) = Ledger::fork(&thread, new.clone(), now);
         let header = header.fork(new, label, now);
-        let session = Arc::new(Session::forked(header, ledger, first, options));
+        let session = Arc::new(Session::unsaved(header, ledger, first, options));
         let session = self.register(session);
         let lock =
             session.open_for_writing(&services.directory, &services.writer, &services.holder);
-        session.flush_later();
         Ok(describe(&session, lock))
     }
 

@@ -109,18 +109,8 @@ impl Session {
             last_event_seq: 0,
             created_at: now,
         };
-        Self::from_state(
-            id.clone(),
-            scope.clone(),
-            SessionState {
-                ledger: Ledger::new(id.clone(), scope.clone(), now),
-                header: SessionHeader::new(id, scope),
-                options,
-                overrides: SessionOverrides::default(),
-                header_texts: HashMap::new(),
-                writing: Writing::Unsaved(Box::new(first)),
-            },
-        )
+        let ledger = Ledger::new(id.clone(), scope.clone(), now);
+        Self::unsaved(SessionHeader::new(id, scope), ledger, first, options)
     }
 
     /// Makes a session out of its files, which stay locked while it lives.
@@ -150,8 +140,8 @@ impl Session {
         )
     }
 
-    /// Makes a session that begins with the conversation of another.
-    pub(crate) fn forked(
+    /// Makes a session out of its parts, `first` being the state before its first event.
+    pub(crate) fn unsaved(
         header: SessionHeader,
         ledger: Ledger,
         first: Snapshot,

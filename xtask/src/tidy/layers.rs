@@ -46,7 +46,7 @@ const LAYERS: &[&[&str]] = &[
     // The configuration of agent-shell, and the words after bin/magent.
     &["magent-agent-shell", "magent-batch-arguments"],
     // The entries: the package, and bin/magent.
-    &["magent", "magent-batch"],
+    &["magent", "magent-batch", "magent-sessions"],
 ];
 
 const FOLDER: &str = "lisp/";
