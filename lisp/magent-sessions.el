@@ -49,9 +49,7 @@
 (defun magent-list-sessions (&optional all)
   "List the saved sessions of this project, or with a prefix argument ALL of all."
   (interactive "P")
-  (let* ((project (project-current))
-         (root (expand-file-name (if project (project-root project)
-                                   default-directory))))
+  (let ((root (magent-sessions--root)))
     (magent-error-as-user-error
       (magent-module-ensure)
       (magent-runtime-ensure))
@@ -62,6 +60,11 @@
             default-directory root)
       (magent-sessions--revert)
       (pop-to-buffer (current-buffer)))))
+
+(defun magent-sessions--root ()
+  "Return the root of this project, or this folder."
+  (let ((project (project-current)))
+    (expand-file-name (if project (project-root project) default-directory))))
 
 (defun magent-sessions--revert (&rest _)
   "Ask the core for the sessions and show them when it answers."
@@ -150,21 +153,60 @@ The damaged session stays as it is; the echo area tells what is missing."
   (magent-sessions--copy #'magent-runtime-recover))
 
 (defun magent-sessions--copy (function)
-  "Copy the session at point with FUNCTION, and open the copy."
+  "Copy the session at point with FUNCTION, open the copy and list it."
   (pcase-let ((`(,id ,root) (magent-sessions--at-point))
               (buffer (current-buffer)))
-    (funcall function root id
-             (lambda (ok value)
-               (if (not ok)
-                   (message "Magent: %s" (alist-get 'message value))
-                 (let-alist value
-                   ;; The shell opens it for itself.
-                   (magent-runtime-session-close .session-id)
-                   (when (buffer-live-p buffer)
-                     (with-current-buffer buffer (magent-sessions--revert)))
-                   (run-at-time 0 nil #'magent-sessions--start .session-id root)
-                   (when (stringp .notice)
-                     (message "Magent: %s" .notice))))))))
+    (magent-sessions--open-copy function id root
+                                (lambda ()
+                                  (when (buffer-live-p buffer)
+                                    (with-current-buffer buffer
+                                      (magent-sessions--revert)))))))
+
+(defun magent-sessions--open-copy (function id root done)
+  "Copy the session ID of ROOT with FUNCTION, open the copy, and call DONE."
+  (funcall function root id
+           (lambda (ok value)
+             (if (not ok)
+                 (message "Magent: %s" (alist-get 'message value))
+               (let-alist value
+                 ;; The shell opens it for itself.
+                 (magent-runtime-session-close .session-id)
+                 (funcall done)
+                 (run-at-time 0 nil #'magent-sessions--start .session-id root)
+                 (when (stringp .notice)
+                   (message "Magent: %s" .notice)))))))
+
+;;;###autoload
+(defun magent-session-recover ()
+  "Make a session of what can be read of a damaged one of this project.
+Ask which; those that cannot be opened are named so."
+  (interactive)
+  (let ((root (magent-sessions--root)))
+    (magent-error-as-user-error
+      (magent-module-ensure)
+      (magent-runtime-ensure))
+    (magent-runtime-list-sessions
+     root
+     (lambda (ok value)
+       (if ok
+           ;; Nothing may be asked while the core's answers are handed out.
+           (run-at-time 0 nil #'magent-sessions--choose-damaged root value)
+         (message "Magent: %s" (alist-get 'message value)))))))
+
+(defun magent-sessions--choose-damaged (root sessions)
+  "Ask which of SESSIONS of ROOT, alists, is to be recovered, and do so."
+  (let ((choices (mapcar (lambda (session)
+                           (let-alist session
+                             (cons (format "%s  %s" (format-time-string "%F %R" .updated-at)
+                                           (or (magent-sessions--text .title)
+                                               .session-id))
+                                   .session-id)))
+                         sessions)))
+    (if (null choices)
+        (message "No session of this project is saved")
+      (let ((choice (completing-read "Recover: " choices nil t)))
+        (magent-sessions--open-copy #'magent-runtime-recover
+                                    (cdr (assoc choice choices)) root #'ignore)))))
 
 (provide 'magent-sessions)
 

@@ -38,6 +38,8 @@
 (autoload 'magent-agent-shell-ensure-config "magent-agent-shell"
   "Make Magent the first choice in the picker of agent-shell.")
 (autoload 'magent-list-sessions "magent-sessions" "List the saved sessions." t)
+(autoload 'magent-session-recover "magent-sessions"
+  "Make a session of what can be read of a damaged one." t)
 (autoload 'magent-define-backend "magent-backend"
   "Define a model backend without gptel.")
 

@@ -65,7 +65,15 @@ STARTED is a variable that holds their ids, newest first."
         (magent-sessions-recover)
         (should (= (length (magent-sessions-test--titles 2)) 2))
         (magent-test-wait-for "the recovered session" (lambda () started))
-        (should-not (equal (car started) id))))))
+        (should-not (equal (car started) id))
+        ;; The same by a command, from anywhere in the project.
+        (setq started nil)
+        (cl-letf (((symbol-function 'completing-read)
+                   (lambda (_prompt choices &rest _)
+                     (seq-find (lambda (choice) (string-match-p "cannot be read" choice))
+                               (mapcar #'car choices)))))
+          (magent-session-recover)
+          (magent-test-wait-for "the recovered session" (lambda () started)))))))
 
 (ert-deftest magent-sessions-none-is-said ()
   (magent-test-with-provider provider
