@@ -198,11 +198,10 @@ In the latter case conversations are the same as those of a shell in Emacs."
     (setq magent-terminal-end-of-input-function #'magent-batch--interrupt
           magent-terminal-output-lost-function #'magent-batch--output-lost)
     (let ((id (magent-batch--open directory options)))
-      (magent-runtime-observe
-       id (lambda (event)
-            (setq outcome (or (magent-batch--observe event options) outcome))))
       (magent-batch--answer-command id prompt)
-      (magent-batch--await
+      (magent-batch--follow
+       id (lambda (json event)
+            (setq outcome (or (magent-batch--observe json event options) outcome)))
        (lambda (callback)
          (magent-runtime-submit id prompt callback
                                 :model (plist-get options :model)
@@ -220,11 +219,31 @@ In the latter case conversations are the same as those of a shell in Emacs."
     (magent-terminal-out (concat (string-trim-right answer) "\n"))
     (kill-emacs (if magent-terminal-output-lost 1 0))))
 
-(defun magent-batch--observe (event options)
-  "Show EVENT as OPTIONS say; return it if it is the end of the turn."
+(defun magent-batch--follow (id function submit)
+  "Call FUNCTION with the reports of session ID on the prompt that SUBMIT submits.
+FUNCTION gets each as JSON text and as an alist.  SUBMIT is called with a
+callback.  Other turns of the session, such as one that sums up before, are
+nobody's here."
+  (let* (submission held
+         (pass (lambda (json event)
+                 (let ((other (alist-get 'submission-id event)))
+                   (when (or (not (stringp other)) (equal other submission))
+                     (funcall function json event))))))
+    (magent-runtime-observe
+     id (lambda (event)
+          (if submission
+              (funcall pass magent-runtime-report-json event)
+            ;; A report may be here before it is known which are the prompt's.
+            (push (list magent-runtime-report-json event) held))))
+    (setq submission (alist-get 'submission-id (magent-batch--await submit)))
+    (dolist (report (nreverse held))
+      (apply pass report))))
+
+(defun magent-batch--observe (json event options)
+  "Show EVENT, in JSON text JSON, as OPTIONS say; return it if the turn ended."
   (cond (magent-terminal-output-lost)
         ((plist-get options :json)
-         (magent-terminal-out (concat magent-runtime-report-json "\n")))
+         (magent-terminal-out (concat json "\n")))
         (t (magent-terminal-show event)))
   (pcase (alist-get 'type event)
     ((guard magent-terminal-output-lost))

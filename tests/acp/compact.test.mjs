@@ -51,6 +51,23 @@ scenario(
   { lisp: "(setq magent-auto-compact 'compact)" },
 );
 
+scenario(
+  "a command's answer is that to its prompt, not the summary before it",
+  async (world) => {
+    world.model.reply(full("One."));
+    assert.equal((await world.exec(["First"])).stdout, "One.\n");
+    for (const json of [[], ["--json"]]) {
+      world.model.reply(answer("SUMMARY"));
+      world.model.reply(full("Two."));
+      const { code, stdout, stderr } = await world.exec([...json, "--continue", "Second"]);
+      assert.equal(code, 0, stderr);
+      assert.ok(!stdout.includes("SUMMARY"), stdout);
+      assert.ok(json.length ? stdout.includes("Two.") : stdout === "Two.\n", stdout);
+    }
+  },
+  { lisp: "(setq magent-auto-compact 'compact)" },
+);
+
 scenario("by default a full context is told", async (world) => {
   const { agent, id } = await world.startSession();
   world.model.reply(full("One."));
