@@ -7,9 +7,7 @@ use magent_ledger::{
     Ledger, NewTurn, OpenFrom, SaveOutcome, SessionDirectory, SessionHeader, SessionWriter,
     Snapshot, StoreWriter, WriterSettings,
 };
-use magent_types::{
-    Item, ItemStatus, ItemType, Role, Scope, SessionId, Thread, TurnId, TurnStatus,
-};
+use magent_types::{Item, ItemStatus, ItemType, Role, Scope, SessionId, TurnId, TurnStatus};
 use serde_json::{Value, json};
 
 use crate::Failure;
@@ -152,11 +150,7 @@ fn read_file(
 
 /// A ledger that has not been saved, and the state before its first event.
 pub(crate) fn fresh(id: &SessionId, scope: &Scope) -> (Ledger, Snapshot) {
-    let first = Snapshot {
-        thread: Thread::new(id.clone(), scope.clone(), 1.0),
-        last_event_seq: 0,
-        created_at: 1.0,
-    };
+    let first = Snapshot::before_all(id.clone(), scope.clone(), 1.0);
     (Ledger::new(id.clone(), scope.clone(), 1.0), first)
 }
 

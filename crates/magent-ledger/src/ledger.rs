@@ -18,6 +18,17 @@ pub struct Snapshot {
     pub created_at: UnixSeconds,
 }
 
+impl Snapshot {
+    /// The state of a new session before its first event.
+    pub fn before_all(session_id: SessionId, scope: Scope, now: UnixSeconds) -> Self {
+        Self {
+            thread: Thread::new(session_id, scope, now),
+            last_event_seq: 0,
+            created_at: now,
+        }
+    }
+}
+
 /// A session's state and journal.
 ///
 /// Every change is an event: appending one is the only way to change the state, so

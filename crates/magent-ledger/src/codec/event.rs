@@ -22,6 +22,16 @@ pub fn encode_event(event: &Event) -> Value {
     Value::Object(object)
 }
 
+/// Events as the log has them, one line each.
+pub(crate) fn encode_lines<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for event in events {
+        lines.extend_from_slice(encode_event(event).to_string().as_bytes());
+        lines.push(b'\n');
+    }
+    lines
+}
+
 fn encode_payload(kind: &EventType) -> Map<String, Value> {
     let mut payload = Map::new();
     let mut put = |key: &str, value: Value| {

@@ -5,6 +5,7 @@ mod fields;
 mod thread;
 mod unique;
 
+pub(crate) use event::encode_lines;
 pub use event::{decode_event, encode_event};
 pub(crate) use fields::Fields;
 pub use thread::{decode_snapshot, encode_snapshot};

@@ -64,11 +64,8 @@ impl SessionDirectory {
         if !SessionId::is_legal(id.as_str()) {
             return Err(LedgerError::NotFound(id.to_string()));
         }
-        let files = self.files(scope, id);
-        if load::migrate_if_old(&files)? {
-            SpillStore::new(&self.root).adopt(scope, id);
-        }
-        load::load(&files, scope, id)
+        let spill = SpillStore::new(&self.root);
+        load::load(&self.files(scope, id), &spill, scope, id)
     }
 
     /// Reads what can be read of a damaged session, and changes nothing.

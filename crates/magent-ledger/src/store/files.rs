@@ -72,10 +72,17 @@ pub(crate) fn create_private_directory(path: &Path) -> io::Result<()> {
 }
 
 /// Options for a file that only the user can read.
-pub(crate) fn private_file() -> OpenOptions {
+fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(0o600);
     options
+}
+
+/// Opens a file that only the user can read for reading and writing, made if it is not there.
+pub(crate) fn open_private(path: &Path) -> io::Result<File> {
+    let options = &mut private_file();
+    options.read(true).write(true).create(true).truncate(false);
+    open_regular(options, path)
 }
 
 /// Replaces a file: after a crash there is the old text or the new one, never a part.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use magent_types::{Event, Scope, SessionId, Thread};
+use magent_types::{Event, Scope, SessionId};
 use serde_json::Value;
 
 use super::SessionFiles;
@@ -11,7 +11,7 @@ use super::files::read_file;
 use super::migrate::{OLD_VERSIONS, migrate, old_header};
 use crate::codec::{decode_event, decode_snapshot, parse_first, parse_unique};
 use crate::error::ShapeError;
-use crate::{Ledger, LedgerError, SCHEMA_VERSION, SessionHeader, Snapshot};
+use crate::{Ledger, LedgerError, SCHEMA_VERSION, SessionHeader, Snapshot, SpillStore};
 
 /// What had to be put right while a session was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,15 +39,22 @@ pub struct LoadedSession {
 
 pub(super) fn load(
     files: &SessionFiles,
+    spill: &SpillStore,
     scope: &Scope,
     id: &SessionId,
 ) -> Result<LoadedSession, LedgerError> {
-    let header = match read_header(&files.header, id) {
+    let mut header = match read_header_file(&files.header) {
         Err(LedgerError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             return Err(LedgerError::NotFound(id.to_string()));
         }
         header => header?,
     };
+    if is_old(&header) {
+        migrate(files, header)?;
+        spill.adopt(scope, id);
+        header = read_header_file(&files.header)?;
+    }
+    let header = check_header(header, &files.header, id)?;
     if header.scope != *scope {
         let error = ShapeError::new("project-root", "names another project than its folder");
         return Err(error.in_file(&files.header));
@@ -83,29 +90,19 @@ fn is_old(header: &Value) -> bool {
     version.is_some_and(|version| OLD_VERSIONS.contains(&version))
 }
 
-/// Makes a session of an old version into one of today; returns whether it was one.
-pub(super) fn migrate_if_old(files: &SessionFiles) -> Result<bool, LedgerError> {
-    match read_old(&files.header)? {
-        Some(old) => migrate(files, old).map(|()| true),
-        None => Ok(false),
-    }
-}
-
-/// The header's file if it is of a version that is migrated.  What else may be wrong with
-/// it is found out later.
-fn read_old(path: &Path) -> Result<Option<Value>, LedgerError> {
-    let Ok(bytes) = read_file(path) else {
-        return Ok(None);
-    };
-    let value = parse_header(&bytes).map_err(|error| error.in_file(path))?;
-    Ok(Some(value).filter(is_old))
-}
-
-/// Reads and checks a header, of an old version too.  The version is looked at first, so
-/// that a file of another version is called that and not damaged.
+/// Reads and checks a header, of an old version too.
 pub(super) fn read_header(path: &Path, id: &SessionId) -> Result<SessionHeader, LedgerError> {
+    check_header(read_header_file(path)?, path, id)
+}
+
+fn read_header_file(path: &Path) -> Result<Value, LedgerError> {
     let bytes = read_file(path).map_err(|error| LedgerError::io(path, error))?;
-    let value = parse_header(&bytes).map_err(|error| error.in_file(path))?;
+    parse_header(&bytes).map_err(|error| error.in_file(path))
+}
+
+/// The version is looked at first, so that a file of another version is called that and
+/// not damaged.
+fn check_header(value: Value, path: &Path, id: &SessionId) -> Result<SessionHeader, LedgerError> {
     let read = if is_old(&value) {
         old_header
     } else {
@@ -131,10 +128,7 @@ pub(super) fn read_header(path: &Path, id: &SessionId) -> Result<SessionHeader, 
 
 /// Programs of the old versions wrote some keys twice, and went by the first.
 fn parse_header(bytes: &[u8]) -> Result<Value, ShapeError> {
-    match parse_old(bytes) {
-        Ok(old) if is_old(&old) => Ok(old),
-        _ => parse(bytes),
-    }
+    parse(bytes).or_else(|error| parse_old(bytes).ok().filter(is_old).ok_or(error))
 }
 
 pub(super) fn parse_old(bytes: &[u8]) -> Result<Value, ShapeError> {
@@ -150,38 +144,41 @@ fn read_log(path: &Path) -> Result<(Vec<Event>, LoadReport), LedgerError> {
         Ok(bytes) => bytes,
         Err(error) => return Err(LedgerError::io(path, error)),
     };
-    // A line counts once its newline is written; what follows the last one is the
-    // beginning of a line that a crash cut off.
-    let whole = bytes
-        .iter()
-        .rposition(|byte| *byte == b'\n')
-        .map_or(0, |newline| newline + 1);
-    let mut events = Vec::new();
-    let lines = bytes[..whole].split_inclusive(|byte| *byte == b'\n');
-    for (index, line) in lines.enumerate() {
-        let number = index + 1;
-        let event = parse(line)
-            .and_then(decode_event)
-            .map_err(|error| error.in_line(path, number))?;
-        events.push(event);
-    }
+    let whole = whole_lines(&bytes);
+    let events = decode_lines(whole, path, |line| parse(line).and_then(decode_event))?;
     let report = LoadReport {
-        torn_bytes: (bytes.len() - whole) as u64,
-        log_length: whole as u64,
+        torn_bytes: (bytes.len() - whole.len()) as u64,
+        log_length: whole.len() as u64,
         log_events: events.len() as u64,
         snapshot_length: 0,
     };
     Ok((events, report))
 }
 
+/// The lines of a log.  One counts once its newline is written; what follows the last one
+/// is the beginning of a line that a crash cut off.
+pub(super) fn whole_lines(log: &[u8]) -> &[u8] {
+    let last = log.iter().rposition(|byte| *byte == b'\n');
+    &log[..last.map_or(0, |newline| newline + 1)]
+}
+
+/// The events of whole lines; one that `decode` cannot read is named.
+pub(super) fn decode_lines(
+    lines: &[u8],
+    path: &Path,
+    decode: impl Fn(&[u8]) -> Result<Event, ShapeError>,
+) -> Result<Vec<Event>, LedgerError> {
+    let lines = lines.split_inclusive(|byte| *byte == b'\n').enumerate();
+    lines
+        .map(|(index, line)| decode(line).map_err(|error| error.in_line(path, index + 1)))
+        .collect()
+}
+
 /// The empty state before the first event, for a log that is complete.
 fn snapshot_before(events: &[Event], scope: &Scope, id: &SessionId) -> Option<Snapshot> {
     let first = events.first().filter(|event| event.seq == 1)?;
-    Some(Snapshot {
-        thread: Thread::new(id.clone(), scope.clone(), first.created_at),
-        last_event_seq: 0,
-        created_at: first.created_at,
-    })
+    let (id, scope) = (id.clone(), scope.clone());
+    Some(Snapshot::before_all(id, scope, first.created_at))
 }
 
 /// Events must follow each other and the snapshot without a gap, and reach as far as the

@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use super::files::{create_private_directory, is_same_file, open_regular, private_file};
+use super::files::{create_private_directory, is_same_file, open_private, open_regular};
 use crate::LedgerError;
 
 /// The right to write a session, given back when dropped.
@@ -28,10 +28,7 @@ impl SessionLock {
                 .map_err(|error| LedgerError::io(directory, error))?;
         }
         for _ in 0..ATTEMPTS {
-            let options = &mut private_file();
-            options.read(true).write(true).create(true).truncate(false);
-            let mut file =
-                open_regular(options, path).map_err(|error| LedgerError::io(path, error))?;
+            let mut file = open_private(path).map_err(|error| LedgerError::io(path, error))?;
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {

@@ -2,21 +2,21 @@
 //!
 //! Schema 6 has everything in the header's file and an empty object where null is meant;
 //! schema 7 has the three files of today.  In both a tool's result is a text, and a key may
-//! be there twice, of which the first counts.  Nothing is
-//! invented: old turns have no samples.  All of it is read and checked before a file is
-//! written, and the header is written last, so that whatever is interrupted begins again.
+//! be there twice, of which the first counts.  Nothing is invented: old turns have no
+//! samples.  All of it is read and checked before a file is written, and the header is
+//! written last, so that whatever is interrupted begins again.
 
 use std::path::Path;
 
+use magent_types::{Event, EventType};
 use serde_json::{Map, Value, json};
 
 use super::SessionFiles;
 use super::files::{read_file, replace_file};
-use super::load::parse_old;
-use crate::codec::{decode_event, decode_snapshot, encode_event, encode_snapshot};
+use super::load::{decode_lines, parse_old, whole_lines};
+use crate::codec::{decode_event, decode_snapshot, encode_lines, encode_snapshot};
 use crate::error::ShapeError;
 use crate::{LedgerError, SessionHeader, Snapshot};
-use magent_types::{Event, EventType};
 
 /// The versions that are migrated.
 pub(super) const OLD_VERSIONS: [u64; 2] = [6, 7];
@@ -41,11 +41,13 @@ pub(super) fn old_header(mut value: Value) -> Result<SessionHeader, ShapeError> 
 }
 
 /// Makes a session of an old version, whose header's file holds `value`, into one of today.
-pub(super) fn migrate(files: &SessionFiles, value: Value) -> Result<(), LedgerError> {
+pub(super) fn migrate(files: &SessionFiles, mut value: Value) -> Result<(), LedgerError> {
     let is_six = value.get("schema-version") == Some(&json!(6));
-    let header = old_header(value.clone()).map_err(|error| error.in_file(&files.header))?;
+    let mut part = |key: &str| value.as_object_mut()?.shift_remove(key);
+    let (snapshot, journal) = (part("snapshot"), part("journal"));
+    let header = old_header(value).map_err(|error| error.in_file(&files.header))?;
     let (snapshot, events) = if is_six {
-        read_six(files, value)?
+        read_six(files, snapshot, journal)?
     } else {
         read_seven(files)?
     };
@@ -57,11 +59,7 @@ pub(super) fn migrate(files: &SessionFiles, value: Value) -> Result<(), LedgerEr
         let old = read_file(&files.header).and_then(|bytes| replace_file(Path::new(&kept), &bytes));
         old.map_err(|error| LedgerError::io(&kept, error))?;
     }
-    let mut lines = Vec::new();
-    for event in &events {
-        lines.extend_from_slice(encode_event(event).to_string().as_bytes());
-        lines.push(b'\n');
-    }
+    let lines = encode_lines(&events);
     let header = header.to_json().to_string();
     let snapshot = encode_snapshot(&snapshot).to_string();
     for (path, bytes) in [
@@ -74,19 +72,17 @@ pub(super) fn migrate(files: &SessionFiles, value: Value) -> Result<(), LedgerEr
     Ok(())
 }
 
-fn read_six(files: &SessionFiles, value: Value) -> Result<(Snapshot, Vec<Event>), LedgerError> {
+fn read_six(
+    files: &SessionFiles,
+    snapshot: Option<Value>,
+    journal: Option<Value>,
+) -> Result<(Snapshot, Vec<Event>), LedgerError> {
     let in_file = |error: ShapeError| error.in_file(&files.header);
-    let Value::Object(mut fields) = value else {
-        return Err(in_file(ShapeError::new("", "is not an object")));
-    };
-    let mut part = |key: &str| {
-        let part = fields.shift_remove(key);
-        part.ok_or_else(|| in_file(ShapeError::new(key, "is missing")))
-    };
-    let mut snapshot = part("snapshot")?;
+    let missing = |key: &str| in_file(ShapeError::new(key, "is missing"));
+    let mut snapshot = snapshot.ok_or_else(|| missing("snapshot"))?;
     upgrade_thread(&mut snapshot, true);
     let snapshot = decode_snapshot(snapshot, &files.header)?;
-    let Value::Array(journal) = part("journal")? else {
+    let Value::Array(journal) = journal.ok_or_else(|| missing("journal"))? else {
         return Err(in_file(ShapeError::new("journal", "is not an array")));
     };
     let events = journal.into_iter().enumerate().map(|(index, mut event)| {
@@ -103,22 +99,12 @@ fn read_seven(files: &SessionFiles) -> Result<(Snapshot, Vec<Event>), LedgerErro
     upgrade_thread(&mut snapshot, false);
     let snapshot = decode_snapshot(snapshot, &files.snapshot)?;
     let log = bytes(&files.log)?;
-    // A last line without its end was torn by a crash, as ever.
-    let whole = log
-        .iter()
-        .rposition(|byte| *byte == b'\n')
-        .map_or(0, |end| end + 1);
-    let lines = log[..whole]
-        .split_inclusive(|byte| *byte == b'\n')
-        .enumerate();
-    let events = lines.map(|(index, line)| {
-        let event = parse_old(line).and_then(|mut event| {
-            upgrade_event(&mut event, false);
-            decode_event(event)
-        });
-        event.map_err(|error| error.in_line(&files.log, index + 1))
-    });
-    Ok((snapshot, events.collect::<Result<_, _>>()?))
+    let events = decode_lines(whole_lines(&log), &files.log, |line| {
+        let mut event = parse_old(line)?;
+        upgrade_event(&mut event, false);
+        decode_event(event)
+    })?;
+    Ok((snapshot, events))
 }
 
 /// The events if they reach as far as the snapshot, or else one that follows it: a log is

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::files::{
-    create_private_directory, is_same_file, open_regular, private_file, replace_file,
-    sync_directory,
+    create_private_directory, is_same_file, open_private, replace_file, sync_directory,
 };
 use super::write_worker::Done;
 use super::{LoadReport, SessionFiles};
@@ -256,9 +255,7 @@ impl OpenSession {
 
 fn open_log<'file>(log: &'file mut Option<File>, path: &Path) -> io::Result<&'file mut File> {
     if log.is_none() {
-        let options = &mut private_file();
-        options.read(true).write(true).create(true).truncate(false);
-        let file = open_regular(options, path)?;
+        let file = open_private(path)?;
         if let Some(directory) = path.parent() {
             sync_directory(directory)?;
         }

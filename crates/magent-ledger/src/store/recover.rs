@@ -3,7 +3,7 @@
 //! Loading is strict, so that damage is noticed; this is for when it was.  Nothing is
 //! changed: what is found becomes another session.
 
-use magent_types::{Event, Scope, SessionId, Thread};
+use magent_types::{Event, Scope, SessionId};
 
 use super::SessionFiles;
 use super::files::read_file;
@@ -39,7 +39,7 @@ pub(super) fn recover(
         lost.push(format!("title and options ({error})"));
         SessionHeader::new(id.clone(), scope.clone())
     });
-    let events = read_events(files, &mut lost)?;
+    let events = read_events(files, &mut lost);
     let snapshot = read_snapshot(files, scope, id, &events, &mut lost);
     note_gaps(&snapshot, &events, &mut lost);
     // A snapshot that claims to be newer than it is must not hide what the log has.
@@ -58,13 +58,13 @@ pub(super) fn recover(
 }
 
 /// Every event whose line can be read, in order.
-fn read_events(files: &SessionFiles, lost: &mut Vec<String>) -> Result<Vec<Event>, LedgerError> {
+fn read_events(files: &SessionFiles, lost: &mut Vec<String>) -> Vec<Event> {
     let bytes = match read_file(&files.log) {
         Ok(bytes) => bytes,
         Err(error) => {
             let problem = LedgerError::io(&files.log, error);
             lost.push(format!("the log ({problem})"));
-            return Ok(Vec::new());
+            return Vec::new();
         }
     };
     let mut events: Vec<Event> = Vec::new();
@@ -88,7 +88,7 @@ fn read_events(files: &SessionFiles, lost: &mut Vec<String>) -> Result<Vec<Event
     // Lines that were written twice, by two programs, count once.
     events.sort_by_key(|event| event.seq);
     events.dedup_by_key(|event| event.seq);
-    Ok(events)
+    events
 }
 
 fn read_snapshot(
@@ -114,11 +114,7 @@ fn read_snapshot(
 /// The empty state before the first event.
 fn before_all(scope: &Scope, id: &SessionId, events: &[Event]) -> Snapshot {
     let created_at = events.first().map_or(0.0, |event| event.created_at);
-    Snapshot {
-        thread: Thread::new(id.clone(), scope.clone(), created_at),
-        last_event_seq: 0,
-        created_at,
-    }
+    Snapshot::before_all(id.clone(), scope.clone(), created_at)
 }
 
 fn note_gaps(snapshot: &Snapshot, events: &[Event], lost: &mut Vec<String>) {

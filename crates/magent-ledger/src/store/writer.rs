@@ -14,7 +14,7 @@ use magent_types::{Event, SessionId};
 use super::open_session::{OpenSession, Sizes};
 use super::write_worker::{Job, Worker};
 use super::{LoadReport, SessionDirectory};
-use crate::codec::encode_event;
+use crate::codec::encode_lines;
 use crate::{LedgerError, SessionHeader, Snapshot};
 
 /// When checkpoints are taken.
@@ -152,7 +152,7 @@ impl SessionWriter {
     ) {
         let job = Job::Append {
             id: self.id.clone(),
-            lines: lines_of(events),
+            lines: encode_lines(events.iter().map(AsRef::as_ref)),
             events: events.len() as u64,
             durable,
             done,
@@ -178,7 +178,7 @@ impl SessionWriter {
         snapshot: Snapshot,
         journal: impl IntoIterator<Item = &'a Arc<Event>>,
     ) {
-        let lines = lines_of(journal);
+        let lines = encode_lines(journal.into_iter().map(AsRef::as_ref));
         self.send(Job::Rewrite(self.id.clone(), Box::new(snapshot), lines));
     }
 
@@ -217,13 +217,4 @@ impl SessionWriter {
             }
         }
     }
-}
-
-fn lines_of<'a>(events: impl IntoIterator<Item = &'a Arc<Event>>) -> Vec<u8> {
-    let mut lines = Vec::new();
-    for event in events {
-        lines.extend_from_slice(encode_event(event).to_string().as_bytes());
-        lines.push(b'\n');
-    }
-    lines
 }

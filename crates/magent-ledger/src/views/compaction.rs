@@ -15,7 +15,7 @@ const SUMMARY_REQUEST: &str = "What was said before this was replaced by a summa
 const CALL_LIMIT: usize = 2_000;
 
 /// Whether a turn sums up what was said before it.
-pub(super) fn is_compaction(turn: &Turn) -> bool {
+fn is_compaction(turn: &Turn) -> bool {
     turn.metadata
         .get(COMPACTION)
         .and_then(|flag| flag.as_bool())
@@ -38,10 +38,8 @@ fn summary_of(turn: &Turn) -> Option<String> {
 /// Takes from the front of turns what a summary stands for, and from the rest the attempts
 /// to sum up.  Returns what the model reads instead.
 pub(super) fn begin_at_summary(turns: &mut Vec<&Turn>) -> Vec<ConversationEntry> {
-    let newest = turns.iter().enumerate().rev();
-    let found = newest
-        .filter_map(|(at, turn)| Some((at, summary_of(turn)?)))
-        .next();
+    let mut newest = turns.iter().enumerate().rev();
+    let found = newest.find_map(|(at, turn)| Some((at, summary_of(turn)?)));
     let mut entries = Vec::new();
     if let Some((at, summary)) = found {
         turns.drain(..=at);

@@ -6,9 +6,7 @@ use magent_ledger::{
     Ledger, NewTurn, OpenFrom, SaveOutcome, SessionDirectory, SessionHeader, SessionWriter,
     Snapshot, StoreWriter,
 };
-use magent_types::{
-    Item, ItemStatus, ItemType, Role, Scope, SessionId, Thread, TurnId, TurnStatus,
-};
+use magent_types::{Item, ItemStatus, ItemType, Role, Scope, SessionId, TurnId, TurnStatus};
 use serde_json::{Value, json};
 
 /// The scope of every test session.
@@ -19,11 +17,7 @@ pub(crate) fn project() -> Scope {
 /// A ledger that has not been saved and the state before its first event.
 pub(crate) fn fresh(id: &str) -> (Ledger, Snapshot) {
     let id = SessionId::new(id);
-    let first = Snapshot {
-        thread: Thread::new(id.clone(), project(), 1.0),
-        last_event_seq: 0,
-        created_at: 1.0,
-    };
+    let first = Snapshot::before_all(id.clone(), project(), 1.0);
     (Ledger::new(id, project(), 1.0), first)
 }
 
