@@ -35,5 +35,5 @@ pub use store::{
 };
 pub use views::{
     COMPACTION, HistoryLimit, SHARED_HEADER_KEYS, TranscriptEntry, can_compact, compaction_request,
-    conversation, first_words, sample_header, transcript,
+    conversation, first_words, is_compaction, sample_header, transcript,
 };

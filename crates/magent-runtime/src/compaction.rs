@@ -45,7 +45,7 @@ impl AutoCompact {
 
 /// Whether a request is one to sum up.
 pub(crate) fn is_compaction(request: &SubmitRequest) -> bool {
-    request.metadata.contains_key(COMPACTION)
+    magent_ledger::is_compaction(&request.metadata)
 }
 
 /// The request as it is meant: `/compact`, alone or before a wish, asks for a summary.
@@ -113,7 +113,8 @@ impl Runtime {
         {
             return;
         }
-        let context = self.context_usage(&session.id).await;
+        let catalog = self.models().await.ok();
+        let context = catalog.and_then(|catalog| self.context_usage(&session.id, &catalog));
         let Some(percent) = too_full(context, config.auto_compact_share) else {
             return;
         };

@@ -86,13 +86,7 @@ impl Runtime {
             return Err(RuntimeError::NotDamaged);
         }
         let found = self.services.directory.recover(scope, id)?;
-        let mut ledger = found.ledger;
-        ledger.reconcile_after_restart(now());
-        let source = Source {
-            thread: ledger.thread().clone(),
-            options: self.options_of(&found.header, default_agent),
-            header: found.header,
-        };
+        let source = self.saved(found.header, found.ledger, default_agent);
         let mut info = self.copy(scope, id, source, "recovered")?;
         let lost = match found.lost.as_slice() {
             [] => "Nothing is missing.".to_owned(),
@@ -130,6 +124,16 @@ impl Runtime {
         Ok(describe(&session, lock))
     }
 
+    /// What was read of a saved session; whatever was under way in it has ended.
+    fn saved(&self, header: SessionHeader, mut ledger: Ledger, default_agent: &str) -> Source {
+        ledger.reconcile_after_restart(now());
+        Source {
+            thread: ledger.thread().clone(),
+            options: self.options_of(&header, default_agent),
+            header,
+        }
+    }
+
     fn source(
         &self,
         scope: &Scope,
@@ -142,13 +146,7 @@ impl Runtime {
                 return Err(RuntimeError::UnknownSession(id.clone()));
             }
             let loaded = directory.load(scope, id)?;
-            let mut ledger = loaded.ledger;
-            ledger.reconcile_after_restart(now());
-            return Ok(Source {
-                thread: ledger.thread().clone(),
-                options: self.options_of(&loaded.header, default_agent),
-                header: loaded.header,
-            });
+            return Ok(self.saved(loaded.header, loaded.ledger, default_agent));
         };
         if self.queue.lock().is_busy(id) {
             return Err(RuntimeError::Busy);

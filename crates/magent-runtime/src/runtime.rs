@@ -149,29 +149,33 @@ impl Runtime {
 
     /// Reports a problem with saving to whoever watches the session.
     fn report_storage(&self, id: &SessionId, report: StorageReport<'_>) {
-        match report {
-            StorageReport::Fails(problem) => self.tell_storage(id, Some(problem)),
-            StorageReport::Disturbed => {}
-            StorageReport::Rewritten | StorageReport::Works => self.tell_storage(id, None),
-        }
-        let Ok(session) = self.session(id) else {
-            return;
-        };
-        let text = match report {
-            StorageReport::Fails(problem) => format!(
-                "The session cannot be saved ({problem}). It is kept in memory and saved as soon \
-                 as that works again; do not quit Emacs before."
-            ),
-            StorageReport::Disturbed => {
-                return session.rewrite(&self.services.directory, &self.services.holder);
+        let session = self.session(id).ok();
+        let (problem, text) = match report {
+            StorageReport::Fails(problem) => {
+                let text = format!(
+                    "The session cannot be saved ({problem}). It is kept in memory and saved as \
+                     soon as that works again; do not quit Emacs before."
+                );
+                (Some(problem), text)
             }
-            StorageReport::Rewritten => "Another program removed or changed the files of the \
-                 session. All of it is written again; a log that was found is kept beside it."
-                .to_owned(),
-            StorageReport::Works => "The session is saved again.".to_owned(),
+            StorageReport::Disturbed => {
+                if let Some(session) = session {
+                    session.rewrite(&self.services.directory, &self.services.holder);
+                }
+                return;
+            }
+            StorageReport::Rewritten => {
+                let text = "Another program removed or changed the files of the session. All of \
+                            it is written again; a log that was found is kept beside it.";
+                (None, text.to_owned())
+            }
+            StorageReport::Works => (None, "The session is saved again.".to_owned()),
         };
-        let kind = EventKind::Notice { item: None, text };
-        session.emit(&self.services.bus, None, None, kind);
+        self.tell_storage(id, problem);
+        if let Some(session) = session {
+            let kind = EventKind::Notice { item: None, text };
+            session.emit(&self.services.bus, None, None, kind);
+        }
     }
 
     /// Subscribes to the reports of one session, or of all.

@@ -148,8 +148,7 @@ fn finish(
         let mut total = turn.usage.lock();
         *total = total.plus(usage);
     }
-    if let (Some(input), Some(size)) = (usage.input, epoch.route.context_window) {
-        let used = input.saturating_add(usage.output.unwrap_or(0));
+    if let (Some(used), Some(size)) = (usage.in_context(), epoch.route.context_window) {
         *turn.context.lock() = Some((used, size));
     }
     turn.record(|ledger, now| match error {

@@ -12,7 +12,7 @@ use magent_ledger::{
 use magent_permission::SessionOverrides;
 use magent_types::{
     Effort, EventKind, ItemId, PlanEntry, RuntimeEvent, Scope, SessionId, SubmissionId, Thinking,
-    Thread, ToolView, TurnId, UnixSeconds,
+    ToolView, TurnId, UnixSeconds,
 };
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -104,11 +104,7 @@ impl Session {
     /// Makes a session that is not saved before its first turn.
     pub(crate) fn new(id: SessionId, scope: Scope, options: Options) -> Self {
         let now = now();
-        let first = Snapshot {
-            thread: Thread::new(id.clone(), scope.clone(), now),
-            last_event_seq: 0,
-            created_at: now,
-        };
+        let first = Snapshot::before_all(id.clone(), scope.clone(), now);
         let ledger = Ledger::new(id.clone(), scope.clone(), now);
         Self::unsaved(SessionHeader::new(id, scope), ledger, first, options)
     }
@@ -121,23 +117,7 @@ impl Session {
         lock: Option<SessionLock>,
         options: Options,
     ) -> Self {
-        let mut overrides = SessionOverrides::default();
-        for entry in &header.approval_overrides {
-            overrides.set(&entry.tool, entry.decision);
-        }
-        let (id, scope) = (header.id.clone(), header.scope.clone());
-        Self::from_state(
-            id,
-            scope,
-            SessionState {
-                ledger,
-                header,
-                options,
-                overrides,
-                header_texts: HashMap::new(),
-                writing: Writing::Loaded(report, lock),
-            },
-        )
+        Self::put_together(header, ledger, options, Writing::Loaded(report, lock))
     }
 
     /// Makes a session out of its parts, `first` being the state before its first event.
@@ -147,27 +127,31 @@ impl Session {
         first: Snapshot,
         options: Options,
     ) -> Self {
-        let (id, scope) = (header.id.clone(), header.scope.clone());
-        Self::from_state(
-            id,
-            scope,
-            SessionState {
+        Self::put_together(header, ledger, options, Writing::Unsaved(Box::new(first)))
+    }
+
+    fn put_together(
+        header: SessionHeader,
+        ledger: Ledger,
+        options: Options,
+        writing: Writing,
+    ) -> Self {
+        let mut overrides = SessionOverrides::default();
+        for entry in &header.approval_overrides {
+            overrides.set(&entry.tool, entry.decision);
+        }
+        Self {
+            id: header.id.clone(),
+            scope: header.scope.clone(),
+            submitting: tokio::sync::Mutex::new(()),
+            state: Mutex::new(SessionState {
                 ledger,
                 header,
                 options,
-                overrides: SessionOverrides::default(),
+                overrides,
                 header_texts: HashMap::new(),
-                writing: Writing::Unsaved(Box::new(first)),
-            },
-        )
-    }
-
-    fn from_state(id: SessionId, scope: Scope, state: SessionState) -> Self {
-        Self {
-            id,
-            scope,
-            submitting: tokio::sync::Mutex::new(()),
-            state: Mutex::new(state),
+                writing,
+            }),
             seq: AtomicU64::new(0),
             attached: AtomicUsize::new(0),
             leaving: AtomicBool::new(false),

@@ -8,7 +8,7 @@ use magent_types::{Effort, ItemType, Scope, SessionId, Thinking, UnixSeconds, Us
 
 use crate::runtime::Runtime;
 use crate::session::{Options, Session};
-use crate::{ModelChoice, ReplayEntry, RuntimeConfig, RuntimeError};
+use crate::{ModelCatalog, ModelChoice, ReplayEntry, RuntimeConfig, RuntimeError};
 
 /// A live session.
 #[derive(Clone, Debug)]
@@ -272,8 +272,8 @@ impl Runtime {
     }
 
     /// How much of its model's context the session's last request filled, and how much
-    /// there is, in tokens; `None` if either is unknown.
-    pub async fn context_usage(&self, id: &SessionId) -> Option<(u64, u64)> {
+    /// there is, in tokens; `None` if either is unknown.  `catalog` has the models.
+    pub fn context_usage(&self, id: &SessionId, catalog: &ModelCatalog) -> Option<(u64, u64)> {
         let session = self.session(id).ok()?;
         let thread = session.read(|state| state.ledger.thread().clone());
         let sample = thread
@@ -289,9 +289,8 @@ impl Runtime {
             backend: text("backend-name")?,
             model: text("model")?,
         };
-        let catalog = self.models().await.ok()?;
         let window = catalog.get(&choice)?.context_window?;
-        Some((usage.input? + usage.output.unwrap_or(0), window))
+        Some((usage.in_context()?, window))
     }
 
     /// A session's options.

@@ -170,6 +170,11 @@ impl Usage {
         }
     }
 
+    /// What the request and its answer fill of the model's context.
+    pub fn in_context(self) -> Option<u64> {
+        Some(self.input?.saturating_add(self.output.unwrap_or(0)))
+    }
+
     /// Whether the provider told nothing.
     pub fn is_unknown(&self) -> bool {
         *self == Self::default()

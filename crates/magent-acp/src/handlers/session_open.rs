@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agent_client_protocol_schema::v1::{
     CloseSessionRequest, CloseSessionResponse, Error, ForkSessionRequest, ForkSessionResponse,
     LoadSessionRequest, LoadSessionResponse, NewSessionRequest, NewSessionResponse,
-    SessionConfigOption, SessionInfoUpdate, SessionUpdate, UsageUpdate,
+    SessionConfigOption, SessionInfoUpdate, SessionModeState, SessionUpdate, UsageUpdate,
 };
 use magent_runtime::{ModelCatalog, RuntimeError, SessionInfo};
 use magent_types::{Scope, SessionId};
@@ -32,12 +32,11 @@ pub(crate) async fn session_new(
         .new_session(scope, &connection.config())
         .map_err(|error| runtime_error(&error))?;
     connection.bind(&info.id);
-    let models = connection.runtime.models().await;
+    let opened = opened(connection, &info, request.mcp_servers.len()).await;
     let answer = NewSessionResponse::new(info.id.to_string())
-        .modes(modes(&connection.runtime, &info.options))
-        .config_options(options_from(connection, &models, &info));
-    let then = after_opening(connection, &info, &models, request.mcp_servers.len());
-    Ok((write(&answer)?, then))
+        .modes(opened.modes)
+        .config_options(opened.options);
+    Ok((write(&answer)?, opened.then))
 }
 
 /// Loads a session, showing its conversation again if `replay`.
@@ -67,13 +66,11 @@ pub(crate) async fn session_load(
             connection.sender.update(info.id.as_str(), update);
         }
     }
-    let models = connection.runtime.models().await;
+    let opened = opened(connection, &info, request.mcp_servers.len()).await;
     let answer = LoadSessionResponse::new()
-        .modes(modes(&connection.runtime, &info.options))
-        .config_options(options_from(connection, &models, &info));
-    let mut then = after_opening(connection, &info, &models, request.mcp_servers.len());
-    then.extend(context_meter(connection, &info).await);
-    Ok((write(&answer)?, then))
+        .modes(opened.modes)
+        .config_options(opened.options);
+    Ok((write(&answer)?, opened.then))
 }
 
 /// Makes a session with the conversation of another, of which clients show nothing again.
@@ -90,18 +87,41 @@ pub(crate) async fn session_fork(
         .await;
     let info = forked.map_err(|error| runtime_error(&error))?;
     connection.bind(&info.id);
-    let models = connection.runtime.models().await;
+    let opened = opened(connection, &info, request.mcp_servers.len()).await;
     let answer = ForkSessionResponse::new(info.id.to_string())
-        .modes(modes(&connection.runtime, &info.options))
-        .config_options(options_from(connection, &models, &info));
-    let mut then = after_opening(connection, &info, &models, request.mcp_servers.len());
-    then.extend(context_meter(connection, &info).await);
-    Ok((write(&answer)?, then))
+        .modes(opened.modes)
+        .config_options(opened.options);
+    Ok((write(&answer)?, opened.then))
+}
+
+/// What a client is told of a session that was opened.
+struct Opened {
+    modes: SessionModeState,
+    options: Vec<SessionConfigOption>,
+    /// What follows the answer.
+    then: Vec<Outgoing>,
+}
+
+async fn opened(connection: &Connection, info: &SessionInfo, mcp_servers: usize) -> Opened {
+    let models = connection.runtime.models().await;
+    let options = options_from(connection, &models, info);
+    let mut then = after_opening(connection, info, &models, mcp_servers);
+    let catalog = models.as_ref().ok();
+    then.extend(catalog.and_then(|catalog| context_meter(connection, info, catalog)));
+    Opened {
+        modes: modes(&connection.runtime, &info.options),
+        options,
+        then,
+    }
 }
 
 /// How full the context is of a session that has a past.
-async fn context_meter(connection: &Connection, info: &SessionInfo) -> Option<Outgoing> {
-    let (used, size) = connection.runtime.context_usage(&info.id).await?;
+fn context_meter(
+    connection: &Connection,
+    info: &SessionInfo,
+    catalog: &ModelCatalog,
+) -> Option<Outgoing> {
+    let (used, size) = connection.runtime.context_usage(&info.id, catalog)?;
     let update = SessionUpdate::UsageUpdate(UsageUpdate::new(used, size));
     Some(Outgoing::Message(session_update(info.id.as_str(), update)))
 }

@@ -181,8 +181,7 @@ pub(crate) fn plan(entries: &[PlanEntry]) -> Plan {
 /// How full the model's context is.  Without both numbers nothing is said, since a wrong
 /// meter is worse than none.
 fn usage_update(usage: Usage, window: Option<u64>) -> Option<UsageUpdate> {
-    let used = usage.input? + usage.output.unwrap_or(0);
-    Some(UsageUpdate::new(used, window?))
+    Some(UsageUpdate::new(usage.in_context()?, window?))
 }
 
 /// The tokens of a whole turn, if they are known.

@@ -4,6 +4,8 @@
 
 use magent_types::{ConversationEntry, ItemType, Role, Thread, Turn, TurnId, TurnStatus};
 
+use serde_json::{Map, Value};
+
 use super::conversation::{counts, turn_entries};
 
 /// The key in a turn's metadata that is true for a turn that sums up.
@@ -14,17 +16,14 @@ const SUMMARY_REQUEST: &str = "What was said before this was replaced by a summa
 /// Characters of a call's arguments or result that a summary can be made from.
 const CALL_LIMIT: usize = 2_000;
 
-/// Whether a turn sums up what was said before it.
-fn is_compaction(turn: &Turn) -> bool {
-    turn.metadata
-        .get(COMPACTION)
-        .and_then(|flag| flag.as_bool())
-        == Some(true)
+/// Whether a turn with this metadata sums up what was said before it.
+pub fn is_compaction(metadata: &Map<String, Value>) -> bool {
+    metadata.get(COMPACTION) == Some(&Value::Bool(true))
 }
 
 /// The summary that a turn ended with.
 fn summary_of(turn: &Turn) -> Option<String> {
-    if !is_compaction(turn) || turn.status != TurnStatus::Completed {
+    if !is_compaction(&turn.metadata) || turn.status != TurnStatus::Completed {
         return None;
     }
     let texts = turn.items.iter().filter_map(|item| {
@@ -50,7 +49,7 @@ pub(super) fn begin_at_summary(turns: &mut Vec<&Turn>) -> Vec<ConversationEntry>
             phase: None,
         });
     }
-    turns.retain(|turn| !is_compaction(turn));
+    turns.retain(|turn| !is_compaction(&turn.metadata));
     entries
 }
 
@@ -59,7 +58,7 @@ pub fn can_compact(thread: &Thread) -> bool {
     let newest = thread.turns.iter().rev();
     newest
         .take_while(|turn| summary_of(turn).is_none())
-        .any(|turn| !is_compaction(turn) && turn.status != TurnStatus::Dropped)
+        .any(|turn| !is_compaction(&turn.metadata) && turn.status != TurnStatus::Dropped)
 }
 
 /// What a model reads that sums up everything before the turn `current`: one message, in
