@@ -37,7 +37,7 @@ pub struct SessionHeader {
     pub summary_title: Option<String>,
     /// The session this one was forked from.
     pub parent_session_id: Option<String>,
-    /// Anything else, by key: `agent`, `model`, ...
+    /// Anything else, by key: `agent`, `model`, `turns`, ...
     pub metadata: Map<String, Value>,
     /// Child agents, as they were saved.
     pub agent_jobs: Vec<Value>,
@@ -66,6 +66,26 @@ impl SessionHeader {
     /// The title for lists, if there is one yet.
     pub fn display_title(&self) -> Option<&str> {
         self.title.as_deref().or(self.summary_title.as_deref())
+    }
+
+    /// How many turns the session has, if that was noted.
+    pub fn turns(&self) -> Option<u64> {
+        self.metadata.get("turns")?.as_u64()
+    }
+
+    /// The full name of the model that the session is set to or else used last.
+    pub fn model(&self) -> Option<&str> {
+        let text = |key: &str| self.metadata.get(key)?.as_str();
+        text("model").or_else(|| text("last-model"))
+    }
+
+    /// Notes for lists how far the session has come: how many turns it has, and the full
+    /// name of the model that answered last.
+    pub fn note_progress(&mut self, turns: usize, last_model: Option<String>) {
+        self.metadata.insert("turns".into(), turns.into());
+        if let Some(model) = last_model {
+            self.metadata.insert("last-model".into(), model.into());
+        }
     }
 
     pub(crate) fn to_json(&self) -> Value {

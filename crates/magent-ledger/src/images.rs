@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use magent_types::{Scope, SessionId};
 use sha2::{Digest, Sha256};
 
-use crate::spill::{copy_files, is_legal_id, session_folder};
+use crate::spill::{copy_files, is_legal_id, remove_folder, session_folder};
 use crate::store::{create_private_directory, hex, replace_file};
 
 /// The pictures of all sessions, below one folder.
@@ -51,6 +51,11 @@ impl ImageStore {
     pub fn copy(&self, scope: &Scope, from: &SessionId, to: &SessionId) -> io::Result<()> {
         let folder = |session| session_folder(&self.root, scope, session);
         copy_files(&folder(from), &folder(to))
+    }
+
+    /// Removes the pictures of a session.
+    pub(crate) fn remove(&self, scope: &Scope, session: &SessionId) -> io::Result<()> {
+        remove_folder(&session_folder(&self.root, scope, session))
     }
 
     /// The bytes of a picture.

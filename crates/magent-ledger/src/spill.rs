@@ -121,6 +121,11 @@ impl SpillStore {
         copy_files(&self.directory(scope, from), &self.directory(scope, to))
     }
 
+    /// Removes what was kept for a session.
+    pub(crate) fn remove(&self, scope: &Scope, session: &SessionId) -> io::Result<()> {
+        remove_folder(&self.directory(scope, session))
+    }
+
     /// Removes what has expired, of every session.
     pub fn sweep(&self, settings: SpillSettings) {
         for scope in folders(&self.root) {
@@ -175,6 +180,14 @@ pub(crate) fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
         let _ = fs::remove_dir_all(to);
     }
     copied
+}
+
+/// Removes the folder of a session, which need not exist.
+pub(crate) fn remove_folder(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        result => result,
+    }
 }
 
 /// The folder of one session in one scope.

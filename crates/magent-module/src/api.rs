@@ -153,14 +153,30 @@ pub(crate) fn session_list(core: &'static Core, directory: Option<String>) -> u6
         };
         let listed = core.runtime.list_sessions(scope).await.map_err(failed)?;
         let rows = listed.iter().map(|session| {
+            let summary = &session.summary;
             json!({
-                "session-id": session.id.as_str(),
+                "session-id": summary.id.as_str(),
                 "root": session.scope.root(),
-                "title": session.title,
-                "updated-at": session.updated_at,
+                "title": summary.title,
+                "updated-at": summary.updated_at,
+                "bytes": summary.bytes,
+                "turns": summary.turns,
+                "model": summary.model,
+                "holder": summary.holder,
+                "here": session.is_here,
+                "damage": summary.damage,
             })
         });
         Ok(rows.collect())
+    })
+}
+
+/// Deletes a saved session of a directory.
+pub(crate) fn session_delete(core: &'static Core, directory: Option<String>, id: String) -> u64 {
+    spawn(core, async move {
+        let scope = scope_of(directory.as_deref())?;
+        let deleted = core.runtime.delete_session(scope, SessionId::new(id)).await;
+        deleted.map(|()| Value::Null).map_err(failed)
     })
 }
 

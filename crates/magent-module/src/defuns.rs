@@ -187,11 +187,23 @@ fn session_copy(
 
 /// List the saved sessions of DIRECTORY, nil for all, and return a request number.
 ///
-/// The reply is an array of objects with session-id, root, title and updated-at.
+/// The reply is an array of objects with session-id, root, title, updated-at, bytes,
+/// turns, model, holder, here and damage; see `magent-runtime-list-sessions'.
 #[defun]
 fn session_list(env: &Env, directory: Option<Text>) -> Result<i64> {
     guarded(env, || {
         Ok(api::session_list(core()?, directory.map(|text| text.0)) as i64)
+    })
+}
+
+/// Delete the saved session ID of DIRECTORY, nil for no project.
+///
+/// Return a request number; the reply is null.
+#[defun]
+fn session_delete(env: &Env, directory: Option<Text>, id: Text) -> Result<i64> {
+    guarded(env, || {
+        let directory = directory.map(|text| text.0);
+        Ok(api::session_delete(core()?, directory, id.0) as i64)
     })
 }
 

@@ -135,6 +135,7 @@ async fn settle(turn: &TurnContext, end: TurnEnd) {
         let text = format!("The turn is not on the disk yet: {problem}.");
         turn.emit(EventKind::Notice { item: None, text });
     }
+    turn.session().note_progress();
     tell_if_full(turn);
     if let Some(problem) = turn.services.audit.problem().await {
         let text = format!(

@@ -1,5 +1,7 @@
 //! What the runtime refuses or cannot do, and the words for it.
 
+use std::path::PathBuf;
+
 use magent_ledger::LedgerError;
 use magent_permission::RuleError;
 use magent_types::{Failure, FailureKind, SessionId, short};
@@ -56,6 +58,15 @@ pub enum RuntimeError {
     /// The session has work under way.
     #[error("The session is busy: its turn has to end first, or to be cancelled.")]
     Busy,
+    /// The transcript of a session cannot be written.
+    #[error("{path} cannot be written: {1}.", path = .0.display())]
+    Export(PathBuf, #[source] std::io::Error),
+    /// A session that is open cannot be deleted.
+    #[error("The session is open here.")]
+    Live,
+    /// The files of a session cannot be removed.
+    #[error("The session cannot be deleted: {0}.")]
+    Delete(LedgerError),
     /// A session that is open has nothing to be recovered.
     #[error("The session is open here and in order; there is nothing to recover.")]
     NotDamaged,
@@ -75,11 +86,16 @@ impl RuntimeError {
     pub fn to_failure(&self) -> Failure {
         let (kind, code) = match self {
             Self::UnknownSession(_) => (FailureKind::Session, "unknown-session"),
-            Self::Ledger(LedgerError::Locked { .. }) => (FailureKind::Session, "session-locked"),
+            Self::Ledger(LedgerError::Locked { .. }) | Self::Delete(LedgerError::Locked { .. }) => {
+                (FailureKind::Session, "session-locked")
+            }
             Self::Ledger(LedgerError::NotFound(_)) => (FailureKind::Session, "unknown-session"),
             Self::Ledger(LedgerError::Version { .. }) => (FailureKind::Session, "session-version"),
             Self::Ledger(_) => (FailureKind::Session, "session-file"),
             Self::List(_) => (FailureKind::Session, "session-list"),
+            Self::Export(..) => (FailureKind::Session, "session-export"),
+            Self::Live => (FailureKind::Session, "session-live"),
+            Self::Delete(_) => (FailureKind::Session, "session-delete"),
             Self::BlankPrompt => (FailureKind::Config, "blank-prompt"),
             Self::UnknownAgent { .. } => (FailureKind::Config, "unknown-agent"),
             Self::UnavailableTool(_) => (FailureKind::Tool, "unavailable-tool"),
@@ -112,12 +128,17 @@ impl RuntimeError {
                 ));
             }
             Self::Ledger(LedgerError::Locked { .. }) => {
-                Some("Close it there first, or start a new session here.")
+                Some("Close it there first, fork it, or start a new session here.")
             }
-            Self::Ledger(LedgerError::Corrupt { .. }) => {
-                Some("The file was left as it is; other sessions are not affected.")
-            }
-            Self::Ledger(LedgerError::Io { .. }) | Self::List(_) => {
+            Self::Delete(LedgerError::Locked { .. }) => Some("Close it there first."),
+            Self::Live => Some("Close its buffer first."),
+            Self::Ledger(LedgerError::Corrupt { .. }) => Some(
+                "The file was left as it is; other sessions are not affected.  What can be read of \
+                 this one becomes a new session with M-x magent-session-recover.",
+            ),
+            Self::Ledger(LedgerError::Io { .. })
+            | Self::List(_)
+            | Self::Delete(LedgerError::Io { .. }) => {
                 Some("Check the permissions of the folder in magent-session-directory.")
             }
             Self::UnknownModel { .. } => Some(

@@ -14,10 +14,10 @@ use crate::{RuntimeConfig, RuntimeError, SessionInfo};
 /// How long a copy may take to be written.
 const SAVE_LIMIT: Duration = Duration::from_secs(3);
 
-/// What a fork begins with.
-struct Source {
-    thread: Thread,
-    header: SessionHeader,
+/// A session as it is now, which a fork begins with.
+pub(crate) struct Source {
+    pub(crate) thread: Thread,
+    pub(crate) header: SessionHeader,
     options: Options,
 }
 
@@ -72,7 +72,10 @@ impl Runtime {
         id: &SessionId,
         default_agent: &str,
     ) -> Result<SessionInfo, RuntimeError> {
-        let source = self.source(scope, id, default_agent)?;
+        if self.live(scope, id).is_some() && self.queue.lock().is_busy(id) {
+            return Err(RuntimeError::Busy);
+        }
+        let source = self.read_session(scope, id, default_agent)?;
         self.copy(scope, id, source, "fork")
     }
 
@@ -134,7 +137,8 @@ impl Runtime {
         }
     }
 
-    fn source(
+    /// Reads a session, live or saved; nobody needs its lock for that.
+    pub(crate) fn read_session(
         &self,
         scope: &Scope,
         id: &SessionId,
@@ -148,9 +152,6 @@ impl Runtime {
             let loaded = directory.load(scope, id)?;
             return Ok(self.saved(loaded.header, loaded.ledger, default_agent));
         };
-        if self.queue.lock().is_busy(id) {
-            return Err(RuntimeError::Busy);
-        }
         Ok(session.read(|state| Source {
             thread: state.ledger.thread().clone(),
             header: state.header.clone(),

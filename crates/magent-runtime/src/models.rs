@@ -1,11 +1,12 @@
 //! Models: which there are, and the way to one of them.  Both are asked of Emacs,
 //! where the user registered them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use magent_sampling::{ProxyChoice, Route, Secret};
 use magent_tools::{HostError, HostPort};
-use magent_types::{Dialect, ModelInfo};
+use magent_types::{Dialect, Item, ModelInfo};
 use serde_json::{Map, Value, json};
 
 use crate::RuntimeError;
@@ -27,6 +28,16 @@ impl ModelChoice {
     /// `BACKEND:MODEL`, as people read and type it.
     pub fn full_name(&self) -> String {
         format!("{}:{}", self.backend, self.model)
+    }
+
+    /// The model that a sample was made with, as its item tells.
+    pub(crate) fn of_sample(sample: &Arc<Item>) -> Option<Self> {
+        let route = sample.metadata.get("header")?.get("route")?;
+        let text = |key: &str| Some(route.get(key)?.as_str()?.to_owned());
+        Some(Self {
+            backend: text("backend-name")?,
+            model: text("model")?,
+        })
     }
 }
 

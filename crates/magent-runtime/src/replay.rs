@@ -13,7 +13,13 @@ use crate::settlement::failure_header;
 
 /// Everything that is shown again, in its original order.
 pub(crate) fn replay(thread: &Thread, catalog: &Catalog) -> Vec<ReplayEntry> {
-    transcript(thread)
+    let turns = thread.turns.iter();
+    turns.flat_map(|turn| replay_turn(turn, catalog)).collect()
+}
+
+/// The same of one turn.
+pub(crate) fn replay_turn(turn: &Turn, catalog: &Catalog) -> Vec<ReplayEntry> {
+    transcript(turn)
         .into_iter()
         .filter_map(|entry| match entry {
             TranscriptEntry::Item(item) => replay_item(item, catalog),

@@ -11,8 +11,8 @@ use magent_ledger::{
 };
 use magent_permission::SessionOverrides;
 use magent_types::{
-    Effort, EventKind, ItemId, PlanEntry, RuntimeEvent, Scope, SessionId, SubmissionId, Thinking,
-    ToolView, TurnId, UnixSeconds,
+    Effort, EventKind, Item, ItemId, ItemType, PlanEntry, RuntimeEvent, Scope, SessionId,
+    SubmissionId, Thinking, Thread, ToolView, TurnId, UnixSeconds,
 };
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -100,6 +100,14 @@ pub(crate) fn now() -> UnixSeconds {
         .map_or(0.0, |elapsed| elapsed.as_secs_f64())
 }
 
+/// The last sample in which a model answered.
+pub(crate) fn last_answer(thread: &Thread) -> Option<&Arc<Item>> {
+    let turns = thread.turns.iter().rev();
+    turns
+        .flat_map(|turn| turn.items.iter().rev())
+        .find(|item| item.kind == ItemType::Sample && item.metadata.contains_key("usage"))
+}
+
 impl Session {
     /// Makes a session that is not saved before its first turn.
     pub(crate) fn new(id: SessionId, scope: Scope, options: Options) -> Self {
@@ -178,6 +186,17 @@ impl Session {
         let result = work(&mut state.ledger, now());
         state.hand_over(false, None);
         result
+    }
+
+    /// Notes in the header, for lists, how far the session has come.
+    pub(crate) fn note_progress(&self) {
+        self.update(|state| {
+            let thread = state.ledger.thread();
+            let model = last_answer(thread).and_then(ModelChoice::of_sample);
+            let model = model.map(|model| model.full_name());
+            let turns = thread.turns.len();
+            state.header.note_progress(turns, model);
+        });
     }
 
     /// Derives a title from the first prompt; returns it if it is new.

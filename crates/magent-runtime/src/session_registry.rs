@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use magent_ledger::{LedgerError, SessionHeader};
-use magent_types::{Effort, ItemType, Scope, SessionId, Thinking, UnixSeconds, Usage};
+use magent_ledger::{LedgerError, SessionHeader, SessionSummary};
+use magent_types::{Effort, Scope, SessionId, Thinking, Usage};
 
 use crate::runtime::Runtime;
-use crate::session::{Options, Session};
+use crate::services::Services;
+use crate::session::{Options, Session, last_answer};
 use crate::{ModelCatalog, ModelChoice, ReplayEntry, RuntimeConfig, RuntimeError};
 
 /// A live session.
@@ -41,14 +42,30 @@ pub struct SessionOptions {
 /// A session in a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionListing {
-    /// Its id.
-    pub id: SessionId,
+    /// What its files tell.
+    pub summary: SessionSummary,
     /// Where it belongs.
     pub scope: Scope,
-    /// Its title.
-    pub title: Option<String>,
-    /// When it last changed.
-    pub updated_at: UnixSeconds,
+    /// Whether this very process has it live.
+    pub is_here: bool,
+}
+
+impl SessionListing {
+    /// A title for lists that have no column for what is wrong with a session.  A list is
+    /// where the user meets a problem first, so it must not be silent there.
+    pub fn full_title(&self) -> Option<String> {
+        let summary = &self.summary;
+        let (title, id) = (summary.title.as_ref(), &summary.id);
+        if summary.damage.is_some() {
+            Some(format!("(cannot be read) {id}"))
+        } else if summary.holder.is_some() && !self.is_here {
+            let name = title.cloned().unwrap_or_else(|| id.to_string());
+            // Lists are narrow: whoever chooses it is told who has it.
+            Some(format!("(in use) {name}"))
+        } else {
+            title.cloned()
+        }
+    }
 }
 
 impl Runtime {
@@ -218,13 +235,43 @@ impl Runtime {
             }
             .map_err(RuntimeError::List)?;
             let listed = summaries.into_iter().filter_map(|summary| {
-                let scope = summary.scope.clone().or_else(|| scope.clone())?;
-                let here = runtime.live(&scope, &summary.id).is_some();
-                Some(listing(summary, scope, here))
+                let scope = summary.scope.clone()?;
+                let is_here = runtime.live(&scope, &summary.id).is_some();
+                Some(SessionListing {
+                    summary,
+                    scope,
+                    is_here,
+                })
             });
             Ok(listed.collect())
         });
         listed.await.unwrap_or(Err(RuntimeError::ShuttingDown))
+    }
+
+    /// Removes a saved session and all that was kept for it.  One that somebody has live,
+    /// here or in another process, is left alone.
+    pub async fn delete_session(
+        self: &Arc<Self>,
+        scope: Scope,
+        id: SessionId,
+    ) -> Result<(), RuntimeError> {
+        self.check_open()?;
+        if self.live_or_gone(&scope, &id).await.is_some() {
+            return Err(RuntimeError::Live);
+        }
+        let runtime = Arc::clone(self);
+        let deleted = tokio::task::spawn_blocking(move || {
+            let Services {
+                directory, holder, ..
+            } = &*runtime.services;
+            directory
+                .delete(&scope, &id, holder)
+                .map_err(|error| match error {
+                    LedgerError::NotFound(_) => RuntimeError::UnknownSession(id),
+                    error => RuntimeError::Delete(error),
+                })
+        });
+        deleted.await.unwrap_or(Err(RuntimeError::ShuttingDown))
     }
 
     /// Counts one more user of a session; a session without users is closed.
@@ -276,19 +323,9 @@ impl Runtime {
     pub fn context_usage(&self, id: &SessionId, catalog: &ModelCatalog) -> Option<(u64, u64)> {
         let session = self.session(id).ok()?;
         let thread = session.read(|state| state.ledger.thread().clone());
-        let sample = thread
-            .turns
-            .iter()
-            .rev()
-            .flat_map(|turn| turn.items.iter().rev())
-            .find(|item| item.kind == ItemType::Sample && item.metadata.contains_key("usage"))?;
+        let sample = last_answer(&thread)?;
         let usage = Usage::from_json(sample.metadata.get("usage")?);
-        let route = sample.metadata.get("header")?.get("route")?;
-        let text = |key: &str| Some(route.get(key)?.as_str()?.to_owned());
-        let choice = ModelChoice {
-            backend: text("backend-name")?,
-            model: text("model")?,
-        };
+        let choice = ModelChoice::of_sample(sample)?;
         let window = catalog.get(&choice)?.context_window?;
         Some((usage.in_context()?, window))
     }
@@ -317,25 +354,6 @@ pub(crate) fn describe(session: &Session, notice: Option<String>) -> SessionInfo
         },
         notice,
     })
-}
-
-/// `here` tells that this very process has the session live.
-fn listing(summary: magent_ledger::SessionSummary, scope: Scope, here: bool) -> SessionListing {
-    let mut title = summary.title;
-    // The list is where the user meets a problem first, so it must not be silent there.
-    if summary.damage.is_some() {
-        title = Some(format!("(cannot be read) {}", summary.id));
-    } else if summary.holder.is_some() && !here {
-        let name = title.unwrap_or_else(|| summary.id.to_string());
-        // Lists are narrow: whoever chooses it is told who has it.
-        title = Some(format!("(in use) {name}"));
-    }
-    SessionListing {
-        id: summary.id,
-        scope,
-        title,
-        updated_at: summary.updated_at,
-    }
 }
 
 fn split_model(name: &str) -> Option<ModelChoice> {

@@ -39,9 +39,8 @@ pub(crate) fn session_list(connection: &Arc<Connection>, id: &Value, params: Val
                 let listed = connection.runtime.list_sessions(scope).await;
                 listed
                     .map_err(|error| runtime_error(&error))
-                    .and_then(|mut listed| {
-                        tell_apart(&mut listed);
-                        let sessions = listed.into_iter().map(session_info).collect();
+                    .and_then(|listed| {
+                        let sessions = rows(listed).into_iter().map(session_info).collect();
                         write(&ListSessionsResponse::new(sessions))
                     })
             }
@@ -51,32 +50,51 @@ pub(crate) fn session_list(connection: &Arc<Connection>, id: &Value, params: Val
     Handled::Later
 }
 
+/// A session as a list of this protocol shows it.
+struct Row {
+    id: String,
+    cwd: String,
+    title: Option<String>,
+    updated_at: UnixSeconds,
+}
+
+fn rows(listed: Vec<SessionListing>) -> Vec<Row> {
+    let row = |listing: SessionListing| Row {
+        id: listing.summary.id.to_string(),
+        cwd: listing.scope.root().unwrap_or("/").to_owned(),
+        title: listing.full_title(),
+        updated_at: listing.summary.updated_at,
+    };
+    let mut rows: Vec<Row> = listed.into_iter().map(row).collect();
+    tell_apart(&mut rows);
+    rows
+}
+
 /// Numbers sessions that lists would show alike, from the oldest on: people choose by the
 /// title and the minute.
-fn tell_apart(listed: &mut [SessionListing]) {
-    let look = |listing: &SessionListing| {
-        let minute = (listing.updated_at / 60.0) as i64;
-        (listing.scope.clone(), listing.title.clone(), minute)
+fn tell_apart(rows: &mut [Row]) {
+    let look = |row: &Row| {
+        let minute = (row.updated_at / 60.0) as i64;
+        (row.cwd.clone(), row.title.clone(), minute)
     };
     let mut counts: HashMap<_, (usize, usize)> = HashMap::new();
-    for listing in listed.iter() {
-        counts.entry(look(listing)).or_default().0 += 1;
+    for row in rows.iter() {
+        counts.entry(look(row)).or_default().0 += 1;
     }
-    for listing in listed.iter_mut().rev() {
-        let Some((_, number)) = counts.get_mut(&look(listing)).filter(|it| it.0 > 1) else {
+    for row in rows.iter_mut().rev() {
+        let Some((_, number)) = counts.get_mut(&look(row)).filter(|it| it.0 > 1) else {
             continue;
         };
         *number += 1;
-        let title = listing.title.get_or_insert_with(|| "Untitled".to_owned());
+        let title = row.title.get_or_insert_with(|| "Untitled".to_owned());
         title.push_str(&format!(" ({number})"));
     }
 }
 
-fn session_info(listing: SessionListing) -> AcpSessionInfo {
-    let cwd = listing.scope.root().unwrap_or("/").to_owned();
-    AcpSessionInfo::new(listing.id.to_string(), cwd)
-        .title(listing.title)
-        .updated_at(iso_time(listing.updated_at))
+fn session_info(row: Row) -> AcpSessionInfo {
+    AcpSessionInfo::new(row.id, row.cwd)
+        .title(row.title)
+        .updated_at(iso_time(row.updated_at))
 }
 
 fn iso_time(seconds: UnixSeconds) -> Option<String> {

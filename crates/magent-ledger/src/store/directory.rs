@@ -10,10 +10,10 @@ use sha1::{Digest, Sha1};
 
 use super::list::CachedHeader;
 use super::{
-    LoadedSession, RecoveredSession, SessionFiles, SessionLock, SessionSummary, hex, list, load,
-    recover,
+    LoadedSession, RecoveredSession, SessionFiles, SessionLock, SessionSummary, delete, hex, list,
+    load, recover,
 };
-use crate::{LedgerError, SpillStore};
+use crate::{ImageStore, LedgerError, SpillStore};
 
 /// The session folder: `global/`, `projects/<hash>/` and `actions/<name>/`.
 #[derive(Debug)]
@@ -39,24 +39,29 @@ impl SessionDirectory {
     /// Lists the saved sessions of exactly this scope, newest first.  Reads headers
     /// only; a damaged one is listed as such and stops no other.
     pub fn list(&self, scope: &Scope) -> Result<Vec<SessionSummary>, LedgerError> {
-        list::list(&self.scope_directory(scope), &self.headers)
+        let mut sessions = list::list(&self.scope_directory(scope), &self.headers)?;
+        list::supply_scope(&mut sessions, Some(scope));
+        Ok(sessions)
     }
 
     /// Lists the saved sessions of every project and of none, newest first.
     pub fn list_all(&self) -> Result<Vec<SessionSummary>, LedgerError> {
-        let mut sessions = list::list(&self.scope_directory(&Scope::Global), &self.headers)?;
+        let mut sessions = self.list(&Scope::Global)?;
         let projects = list::entries_of(&self.root.join("projects"))?;
         for folder in projects.iter().filter(|folder| folder.is_dir()) {
-            sessions.extend(list::list(folder, &self.headers)?);
+            let mut listed = list::list(folder, &self.headers)?;
+            list::supply_scope(&mut listed, None);
+            sessions.extend(listed);
         }
         list::sort(&mut sessions);
         Ok(sessions)
     }
 
-    /// Whether a session of this scope is saved.
+    /// Whether a session of this scope is saved, be it damaged.
     pub fn exists(&self, scope: &Scope, id: &SessionId) -> bool {
-        SessionId::is_legal(id.as_str())
-            && fs::exists(self.files(scope, id).header).unwrap_or(false)
+        let files = self.files(scope, id);
+        let is_there = |path: &Path| fs::exists(path).unwrap_or(false);
+        SessionId::is_legal(id.as_str()) && (is_there(&files.header) || is_there(&files.log))
     }
 
     /// Reads a saved session; one of an old version is migrated first.
@@ -84,6 +89,20 @@ impl SessionDirectory {
         holder: &str,
     ) -> Result<SessionLock, LedgerError> {
         SessionLock::acquire(&self.files(scope, id).lock, holder)
+    }
+
+    /// Removes a saved session and all that was kept for it.  A session that somebody has
+    /// live is left alone; so is everything if it is not there.
+    pub fn delete(&self, scope: &Scope, id: &SessionId, holder: &str) -> Result<(), LedgerError> {
+        if !self.exists(scope, id) {
+            return Err(LedgerError::NotFound(id.to_string()));
+        }
+        let _lock = self.lock(scope, id, holder)?;
+        delete::delete(&self.files(scope, id))?;
+        SpillStore::new(&self.root)
+            .remove(scope, id)
+            .and_then(|()| ImageStore::new(&self.root).remove(scope, id))
+            .map_err(|error| LedgerError::io(&self.root, error))
     }
 
     pub(crate) fn files(&self, scope: &Scope, id: &SessionId) -> SessionFiles {

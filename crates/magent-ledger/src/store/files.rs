@@ -5,6 +5,10 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+/// What follows the name of a log that another program left in the place of ours, before
+/// its number.
+pub(crate) const SET_ASIDE: &str = ".found-";
+
 /// The files of one session.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionFiles {
@@ -30,6 +34,13 @@ impl SessionFiles {
             lock: file("lock"),
             directory,
         }
+    }
+
+    /// Where migration keeps a header of schema 6, which was the whole session.
+    pub(crate) fn kept_old_header(&self) -> PathBuf {
+        let mut path = self.header.as_os_str().to_owned();
+        path.push(".v6");
+        PathBuf::from(path)
     }
 }
 

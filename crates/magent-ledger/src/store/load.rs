@@ -45,7 +45,11 @@ pub(super) fn load(
 ) -> Result<LoadedSession, LedgerError> {
     let mut header = match read_header_file(&files.header) {
         Err(LedgerError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-            return Err(LedgerError::NotFound(id.to_string()));
+            return Err(if files.log.exists() {
+                missing_header(&files.header)
+            } else {
+                LedgerError::NotFound(id.to_string())
+            });
         }
         header => header?,
     };
@@ -93,6 +97,11 @@ fn is_old(header: &Value) -> bool {
 /// Reads and checks a header, of an old version too.
 pub(super) fn read_header(path: &Path, id: &SessionId) -> Result<SessionHeader, LedgerError> {
     check_header(read_header_file(path)?, path, id)
+}
+
+/// What is wrong with a session that has only a log.
+pub(super) fn missing_header(path: &Path) -> LedgerError {
+    ShapeError::new("", "is missing").in_file(path)
 }
 
 fn read_header_file(path: &Path) -> Result<Value, LedgerError> {

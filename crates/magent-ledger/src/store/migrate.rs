@@ -54,9 +54,8 @@ pub(super) fn migrate(files: &SessionFiles, mut value: Value) -> Result<(), Ledg
     let events = reaching(events, &snapshot);
     if is_six {
         // What only its old program understands of it is not lost.
-        let mut kept = files.header.as_os_str().to_owned();
-        kept.push(".v6");
-        let old = read_file(&files.header).and_then(|bytes| replace_file(Path::new(&kept), &bytes));
+        let kept = files.kept_old_header();
+        let old = read_file(&files.header).and_then(|bytes| replace_file(&kept, &bytes));
         old.map_err(|error| LedgerError::io(&kept, error))?;
     }
     let lines = encode_lines(&events);

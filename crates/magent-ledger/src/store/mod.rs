@@ -1,5 +1,6 @@
 //! The files of saved sessions.
 
+mod delete;
 mod directory;
 mod files;
 mod list;
@@ -12,7 +13,7 @@ mod write_worker;
 mod writer;
 
 pub use directory::SessionDirectory;
-pub(crate) use files::{SessionFiles, create_private_directory, hex, replace_file};
+pub(crate) use files::{SET_ASIDE, SessionFiles, create_private_directory, hex, replace_file};
 pub use list::SessionSummary;
 pub use load::{LoadReport, LoadedSession};
 pub use lock::SessionLock;

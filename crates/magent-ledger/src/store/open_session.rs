@@ -10,7 +10,7 @@ use super::files::{
     create_private_directory, is_same_file, open_private, replace_file, sync_directory,
 };
 use super::write_worker::Done;
-use super::{LoadReport, SessionFiles};
+use super::{LoadReport, SET_ASIDE, SessionFiles};
 use crate::codec::encode_snapshot;
 use crate::{SessionHeader, Snapshot};
 
@@ -273,7 +273,7 @@ fn set_aside(path: &Path) -> io::Result<()> {
     let mut number = 1;
     loop {
         let mut name = path.as_os_str().to_owned();
-        name.push(format!(".found-{number}"));
+        name.push(format!("{SET_ASIDE}{number}"));
         if !fs::exists(&name)? {
             return fs::rename(path, name);
         }

@@ -3,7 +3,7 @@
 //! Loading is strict, so that damage is noticed; this is for when it was.  Nothing is
 //! changed: what is found becomes another session.
 
-use magent_types::{Event, Scope, SessionId};
+use magent_types::{Event, EventType, Scope, SessionId, Thread, Turn};
 
 use super::SessionFiles;
 use super::files::read_file;
@@ -43,9 +43,9 @@ pub(super) fn recover(
     let snapshot = read_snapshot(files, scope, id, &events, &mut lost);
     note_gaps(&snapshot, &events, &mut lost);
     // A snapshot that claims to be newer than it is must not hide what the log has.
-    let mut ledger = Ledger::restore(snapshot, events.clone());
+    let mut ledger = replay(snapshot, &events);
     if ledger.thread().turns.is_empty() && !events.is_empty() {
-        ledger = Ledger::restore(before_all(scope, id, &events), events);
+        ledger = replay(before_all(scope, id, &events), &events);
     }
     if ledger.thread().turns.is_empty() {
         return Err(LedgerError::Unrecoverable(id.to_string()));
@@ -89,6 +89,54 @@ fn read_events(files: &SessionFiles, lost: &mut Vec<String>) -> Vec<Event> {
     events.sort_by_key(|event| event.seq);
     events.dedup_by_key(|event| event.seq);
     events
+}
+
+/// Applies what the snapshot does not include.  Where the line is lost that a turn or an
+/// item began with, the first of its other lines that has it whole stands in.
+fn replay(snapshot: Snapshot, events: &[Event]) -> Ledger {
+    let mut ledger = Ledger::restore(snapshot.clone(), []);
+    for event in events.iter().filter(|it| it.seq > snapshot.last_event_seq) {
+        for missing in beginnings(ledger.thread(), event) {
+            again(&mut ledger, event, missing);
+        }
+        again(&mut ledger, event, event.kind.clone());
+    }
+    ledger
+}
+
+fn again(ledger: &mut Ledger, event: &Event, kind: EventType) {
+    let (turn, item) = (event.turn_id.clone(), event.item_id.clone());
+    ledger.append(turn, item, kind, event.created_at);
+}
+
+/// What must have happened before an event, but is not known.
+fn beginnings(thread: &Thread, event: &Event) -> Vec<EventType> {
+    let Some(turn_id) = &event.turn_id else {
+        return Vec::new();
+    };
+    let mut missing = Vec::new();
+    let known = thread.turn(turn_id);
+    match &event.kind {
+        EventType::TurnQueued(_) => {}
+        EventType::TurnStarted(turn) if known.is_none() => {
+            missing.push(EventType::TurnQueued(turn.clone()));
+        }
+        _ if known.is_none() => {
+            let mut turn = Turn::new(thread.id.clone(), event.created_at);
+            turn.id = turn_id.clone();
+            missing.push(EventType::TurnQueued(turn.clone()));
+            missing.push(EventType::TurnStarted(turn));
+        }
+        _ => {}
+    }
+    if let EventType::ItemCompleted(item)
+    | EventType::ItemFailed(item, _)
+    | EventType::ItemCancelled(item, _) = &event.kind
+        && !known.is_some_and(|turn| turn.items.iter().any(|known| known.id == item.id))
+    {
+        missing.push(EventType::ItemStarted(item.clone()));
+    }
+    missing
 }
 
 fn read_snapshot(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use magent_types::{Item, ItemType, Thread, Turn, TurnStatus};
+use magent_types::{Item, ItemType, Turn, TurnStatus};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// One entry of the transcript, in order.
@@ -14,22 +14,15 @@ pub enum TranscriptEntry<'thread> {
     Unanswered(&'thread Turn),
 }
 
-/// Everything that can be shown again, in its original order.
-pub fn transcript(thread: &Thread) -> Vec<TranscriptEntry<'_>> {
-    let mut entries = Vec::new();
-    for turn in &thread.turns {
-        entries.extend(
-            turn.items
-                .iter()
-                .filter(|item| is_shown(item))
-                .map(TranscriptEntry::Item),
-        );
-        match turn.status {
-            TurnStatus::Failed | TurnStatus::Interrupted | TurnStatus::Dropped => {
-                entries.push(TranscriptEntry::Unanswered(turn));
-            }
-            TurnStatus::Queued | TurnStatus::InProgress | TurnStatus::Completed => {}
+/// Everything of a turn that can be shown again, in its original order.
+pub fn transcript(turn: &Turn) -> Vec<TranscriptEntry<'_>> {
+    let items = turn.items.iter().filter(|item| is_shown(item));
+    let mut entries: Vec<_> = items.map(TranscriptEntry::Item).collect();
+    match turn.status {
+        TurnStatus::Failed | TurnStatus::Interrupted | TurnStatus::Dropped => {
+            entries.push(TranscriptEntry::Unanswered(turn));
         }
+        TurnStatus::Queued | TurnStatus::InProgress | TurnStatus::Completed => {}
     }
     entries
 }

@@ -1,7 +1,7 @@
 //! The three files: what is written, what is read back, what is refused.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,27 +9,11 @@ use magent_ledger::{
     LedgerError, OpenFrom, SaveOutcome, SessionDirectory, SessionHeader, StoreWriter,
     WriterSettings,
 };
-use magent_types::{Scope, SessionId};
+use magent_types::SessionId;
 
-use crate::support::{as_json, fresh, open_new, project, save, saved_session, whole_turn};
-
-fn directory() -> (tempfile::TempDir, SessionDirectory) {
-    let folder = tempfile::tempdir().unwrap();
-    let directory = SessionDirectory::new(folder.path().join("sessions"));
-    (folder, directory)
-}
-
-/// The path of a session's file, found on the disk.
-fn file(directory: &SessionDirectory, name: &str) -> PathBuf {
-    let projects = directory.root().join("projects");
-    let scope = fs::read_dir(projects).unwrap().next().unwrap().unwrap();
-    scope.path().join(name)
-}
-
-fn edit(path: &Path, change: impl FnOnce(String) -> String) {
-    let text = fs::read_to_string(path).unwrap();
-    fs::write(path, change(text)).unwrap();
-}
+use crate::support::{
+    as_json, directory, edit, file, fresh, open_new, project, save, saved_session, whole_turn,
+};
 
 #[test]
 fn saving_and_loading_three_times_changes_nothing() {
@@ -200,46 +184,6 @@ fn a_key_that_is_there_twice_is_damage() {
         fs::write(&path, before).unwrap();
     }
     directory.load(&project(), &"s".into()).unwrap();
-}
-
-#[test]
-fn a_damaged_session_is_listed_as_such_and_hides_no_other() {
-    let (_keep, directory) = directory();
-    saved_session(&directory, "good", 1);
-    saved_session(&directory, "bad", 1);
-    fs::write(file(&directory, "bad.json"), "{").unwrap();
-    let listed = directory.list(&project()).unwrap();
-    assert_eq!(listed.len(), 2);
-    let bad = listed.iter().find(|s| s.id.as_str() == "bad").unwrap();
-    assert!(bad.damage.as_ref().unwrap().contains("bad.json"));
-    assert!(directory.load(&project(), &"good".into()).is_ok());
-    assert_eq!(fs::read(file(&directory, "bad.json")).unwrap(), b"{");
-}
-
-#[test]
-fn lists_show_one_scope_only_and_follow_changes() {
-    let (_keep, directory) = directory();
-    saved_session(&directory, "s", 1);
-    assert_eq!(
-        directory.list(&Scope::Project("/other".into())).unwrap(),
-        []
-    );
-    assert!(matches!(
-        directory.load(&Scope::Project("/other".into()), &"s".into()),
-        Err(LedgerError::NotFound(_))
-    ));
-    assert_eq!(directory.list(&project()).unwrap()[0].title, None);
-    assert_eq!(directory.list_all().unwrap().len(), 1);
-    assert_eq!(directory.list_all().unwrap()[0].scope, Some(project()));
-    edit(&file(&directory, "s.json"), |text| {
-        text.replace("\"scope\"", "\"title\":\"A title\",\"scope\"")
-    });
-    assert_eq!(
-        directory.list(&project()).unwrap()[0].title.as_deref(),
-        Some("A title")
-    );
-    fs::remove_file(file(&directory, "s.json")).unwrap();
-    assert_eq!(directory.list(&project()).unwrap(), []);
 }
 
 #[test]

@@ -9,6 +9,7 @@
 mod crash;
 mod files;
 mod lifecycle;
+mod lists;
 mod migrate;
 mod recover;
 mod replay;

@@ -1,13 +1,13 @@
 //! Sessions of the schemas 6 and 7.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use magent_ledger::{LedgerError, SessionDirectory, SpillSettings, SpillStore};
 use magent_types::{ItemType, Scope, TurnStatus};
 use serde_json::{Value, json};
 
-use crate::support::{as_json, project, saved_session};
+use crate::support::{as_json, file, project, saved_session};
 
 const SIX: &str = "session-20261130-223647";
 
@@ -31,12 +31,6 @@ fn six() -> (tempfile::TempDir, SessionDirectory, Scope) {
     copy(&fixture, keep.path());
     let directory = SessionDirectory::new(keep.path());
     (keep, directory, Scope::Project("/home/user/project".into()))
-}
-
-fn file(directory: &SessionDirectory, name: &str) -> PathBuf {
-    let projects = directory.root().join("projects");
-    let scope = fs::read_dir(projects).unwrap().next().unwrap().unwrap();
-    scope.path().join(name)
 }
 
 #[test]

@@ -26,14 +26,11 @@ impl Damaged {
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        let projects = self.directory.root().join("projects");
-        let scope = fs::read_dir(projects).unwrap().next().unwrap().unwrap();
-        scope.path().join(name)
+        crate::support::file(&self.directory, name)
     }
 
     fn edit(&self, name: &str, change: impl FnOnce(String) -> String) {
-        let path = self.file(name);
-        fs::write(&path, change(fs::read_to_string(&path).unwrap())).unwrap();
+        crate::support::edit(&self.file(name), change);
     }
 
     /// How many turns come back, whether that is all, and what is said to be missing.
@@ -90,23 +87,39 @@ fn one_damaged_file_does_not_take_the_others_with_it() {
 #[test]
 fn bad_lines_cost_what_they_said() {
     let damaged = Damaged::new();
-    damaged.edit("s.jsonl", |text| {
-        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        let at = lines
-            .iter()
-            .position(|line| line.contains("prompt 1"))
-            .unwrap();
-        // The turn that begins here is lost, the others are not.
-        lines[at].truncate(30);
-        lines.push("half a li".into());
-        lines.join("\n")
-    });
+    damaged.edit("s.jsonl", |text| format!("{text}half a li"));
     let (turns, all, lost) = damaged.recovered();
-    assert_eq!((turns, all), (2, false));
-    assert!(
-        lost.contains("the log's lines") && lost.contains("1 events"),
-        "{lost}"
-    );
+    assert_eq!((turns, all), (3, true));
+    assert!(lost.contains("the log's line "), "{lost}");
+}
+
+/// Each line in turn is lost, and then each run of three lines: every turn is still there,
+/// with the last answer.
+#[test]
+fn the_lines_after_a_lost_one_bring_back_what_they_can() {
+    let lines = fs::read_to_string(Damaged::new().file("s.jsonl")).unwrap();
+    let lines: Vec<&str> = lines.lines().collect();
+    for (lost, damage) in (0..lines.len()).flat_map(|at| [(at, 1), (at, 3)]) {
+        let damaged = Damaged::new();
+        damaged.edit("s.jsonl", |text| {
+            let mut kept: Vec<String> = text.lines().map(str::to_owned).collect();
+            for line in kept.iter_mut().skip(lost).take(damage) {
+                line.truncate(line.len() / 2);
+            }
+            kept.join("\n") + "\n"
+        });
+        let found = damaged.directory.recover(&project(), &"s".into()).unwrap();
+        let turns = &found.ledger.thread().turns;
+        assert_eq!(turns.len(), 3, "{damage} lines from {lost}");
+        let answered = turns.iter().filter(|turn| {
+            let mut contents = turn.items.iter().filter_map(|item| item.content.as_deref());
+            contents.any(|text| text.contains("answer"))
+        });
+        let hit = (lost..lines.len().min(lost + damage))
+            .any(|line| lines[line].contains("item-completed") && lines[line].contains("answer"));
+        let least = if hit { 2 } else { 3 };
+        assert!(answered.count() >= least, "{damage} lines from {lost}");
+    }
 }
 
 #[test]

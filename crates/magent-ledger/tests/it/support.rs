@@ -1,5 +1,7 @@
 //! Sessions with something in them.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
 use magent_ledger::{
@@ -111,4 +113,24 @@ pub(crate) fn saved_session(directory: &SessionDirectory, id: &str, turns: usize
 /// A thread as the JSON of its snapshot, for comparisons that show differences.
 pub(crate) fn as_json(ledger: &Ledger) -> Value {
     magent_ledger::encode_snapshot(&ledger.snapshot(0.0))
+}
+
+/// An empty folder of sessions.
+pub(crate) fn directory() -> (tempfile::TempDir, SessionDirectory) {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = SessionDirectory::new(folder.path().join("sessions"));
+    (folder, directory)
+}
+
+/// The path of a session's file, found on the disk.
+pub(crate) fn file(directory: &SessionDirectory, name: &str) -> PathBuf {
+    let projects = directory.root().join("projects");
+    let scope = fs::read_dir(projects).unwrap().next().unwrap().unwrap();
+    scope.path().join(name)
+}
+
+/// Changes a text file.
+pub(crate) fn edit(path: &Path, change: impl FnOnce(String) -> String) {
+    let text = fs::read_to_string(path).unwrap();
+    fs::write(path, change(text)).unwrap();
 }

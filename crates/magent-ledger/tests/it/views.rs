@@ -170,7 +170,15 @@ fn a_summary_stands_for_what_was_said_before_it() {
         );
     }
     // The transcript has all of it.
-    let shown = format!("{:?}", transcript(ledger.thread()));
+    let shown = format!(
+        "{:?}",
+        ledger
+            .thread()
+            .turns
+            .iter()
+            .map(|turn| transcript(turn))
+            .collect::<Vec<_>>()
+    );
     assert!(shown.contains("one") && shown.contains("/compact") && shown.contains("three"));
 }
 

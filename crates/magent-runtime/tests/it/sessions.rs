@@ -288,7 +288,7 @@ async fn sessions_belong_to_one_project() {
         .await
         .unwrap();
     assert_eq!(listed.len(), 1);
-    assert_eq!(listed[0].title.as_deref(), Some("a title here"));
+    assert_eq!(listed[0].summary.title.as_deref(), Some("a title here"));
     let other = Scope::Project("/elsewhere".into());
     assert!(
         world
@@ -332,7 +332,7 @@ async fn a_second_process_is_told_who_has_the_session() {
         .list_sessions(Some(world.scope()))
         .await
         .unwrap();
-    assert_eq!(listed[0].title.as_deref(), Some("(in use) hi"));
+    assert_eq!(listed[0].full_title().as_deref(), Some("(in use) hi"));
 }
 
 #[tokio::test]
