@@ -205,6 +205,10 @@ written to as well, relative to `user-emacs-directory'; nil keeps none."
   "Events in a session's log that make a snapshot due; nil is never."
   :type '(choice (const :tag "Never" nil) natnum))
 
+(defcustom magent-export-format 'org
+  "Format of exported conversations, unless a file's name says otherwise."
+  :type '(choice (const :tag "Org" org) (const :tag "Markdown" markdown)))
+
 (defcustom magent-agent-shell-restore-verbosity 'full
   "How much of a conversation is shown when it is taken up again.
 The values are those of `agent-shell-session-restore-verbosity': `full' shows

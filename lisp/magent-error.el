@@ -50,6 +50,11 @@ condition."
        (progn ,@body)
      (magent-error (user-error "%s" (magent-error-message err)))))
 
+(defun magent-error-tell (failure)
+  "Show FAILURE, an alist with message and hint, in the echo area."
+  (let-alist failure
+    (message "Magent: %s" (if .hint (concat .message " " .hint) .message))))
+
 (provide 'magent-error)
 
 ;;; magent-error.el ends here

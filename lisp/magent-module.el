@@ -23,7 +23,7 @@
 (declare-function magent-core-abi "ext:magent-module" ())
 (declare-function magent-core-shutdown "ext:magent-module" (milliseconds))
 
-(defconst magent-module-abi "0.1.0+9"
+(defconst magent-module-abi "0.1.0+10"
   "Version of the module's interface that these files need.")
 
 (defcustom magent-module-directory

@@ -24,6 +24,9 @@
 (declare-function magent-core-session-copy "ext:magent-module"
                   (directory id how config))
 (declare-function magent-core-session-list "ext:magent-module" (directory))
+(declare-function magent-core-session-delete "ext:magent-module" (directory id))
+(declare-function magent-core-session-export "ext:magent-module"
+                  (directory id format file config))
 (declare-function magent-core-session-close "ext:magent-module" (id))
 (declare-function magent-core-session-observe "ext:magent-module" (id))
 (declare-function magent-core-queue-submit "ext:magent-module" (request config))
@@ -81,11 +84,38 @@ missing.  The damaged session stays as it is."
 
 (defun magent-runtime-list-sessions (directory callback)
   "List the saved sessions of DIRECTORY, nil for all, and call CALLBACK.
-It gets a list of alists with session-id, root, title and updated-at, newest
-first."
+It gets a list of alists, newest first, with
+  session-id  a string
+  root        the project, nil for none
+  title       nil if there is none
+  updated-at  when it changed last, in seconds since 1970
+  bytes       the size of its files
+  turns       how many it has, nil if its header does not tell
+  model       what it used last or is set to, as \"BACKEND:MODEL\", or nil
+  holder      who has it open in another process, or nil
+  here        non-nil if it is open in this Emacs
+  damage      what is wrong with its header, or nil."
   (magent-runtime-ensure)
   (magent-core-on-reply
    (magent-core-session-list (magent-runtime--directory directory)) callback))
+
+(defun magent-runtime-session-delete (directory id callback)
+  "Delete the saved session ID of DIRECTORY for good, and call CALLBACK.
+One that is open, here or elsewhere, is refused.  The value is nil."
+  (magent-runtime-ensure)
+  (magent-core-on-reply
+   (magent-core-session-delete (magent-runtime--directory directory) id) callback))
+
+(defun magent-runtime-export (directory id format file callback)
+  "Write the conversation of session ID of DIRECTORY to FILE for CALLBACK.
+FORMAT is the symbol org or markdown.  FILE is local, and what is in it is
+replaced.  The session may be open.  The value is nil."
+  (magent-runtime-ensure)
+  (magent-core-on-reply
+   (magent-core-session-export (magent-runtime--directory directory) id
+                               (symbol-name format) (expand-file-name file)
+                               (magent-config-json))
+   callback))
 
 (defun magent-runtime-session-close (id)
   "Give the session ID back: its work is cancelled and its files are written."

@@ -38,8 +38,10 @@
 (autoload 'magent-agent-shell-ensure-config "magent-agent-shell"
   "Make Magent the first choice in the picker of agent-shell.")
 (autoload 'magent-list-sessions "magent-sessions" "List the saved sessions." t)
-(autoload 'magent-session-recover "magent-sessions"
+(autoload 'magent-session-recover "magent-session-commands"
   "Make a session of what can be read of a damaged one." t)
+(autoload 'magent-session-export "magent-session-export"
+  "Write a conversation to a file in Org or Markdown." t)
 (autoload 'magent-define-backend "magent-backend"
   "Define a model backend without gptel.")
 

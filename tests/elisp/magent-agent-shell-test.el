@@ -220,15 +220,14 @@ The variable jumped tells whether point went to the question."
   (with-temp-buffer
     (when shell-p
       (setq-local magent-acp--process 'a-process))
-    (let ((state (list (cons :buffer (current-buffer)))) shown echoed)
-      (cl-letf (((symbol-function 'message)
-                 (lambda (&rest words) (push (apply #'format words) echoed))))
+    (let ((state (list (cons :buffer (current-buffer)))) shown)
+      (magent-test-with-messages echoed
         (dolist (id ids)
           (magent-agent-shell--around-fragment
            (lambda (&rest args)
              (push (list (plist-get args :body) (plist-get args :expanded)) shown))
-           :state state :block-id id :body "a" :append t)))
-      (list (nreverse shown) (nreverse echoed)))))
+           :state state :block-id id :body "a" :append t))
+        (list (nreverse shown) (nreverse echoed))))))
 
 (ert-deftest magent-agent-shell-notices-are-unfolded-and-apart ()
   (should (equal (magent-agent-shell-test--notices

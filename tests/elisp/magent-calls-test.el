@@ -22,6 +22,7 @@
     magent-core-acp-send magent-core-acp-close magent-core-acp-stdio
     magent-core-acp-command magent-core-sampling-event
     magent-core-session-new magent-core-session-load magent-core-session-copy
+    magent-core-session-delete magent-core-session-export
     magent-core-session-list
     magent-core-session-close magent-core-session-observe magent-core-queue-submit
     magent-core-queue-cancel magent-core-queue-busy-p

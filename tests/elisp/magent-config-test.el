@@ -13,7 +13,7 @@
 (defconst magent-config-test--lisp-only
   '(magent-default-model magent-ca-bundle magent-session-directory
     magent-agent-shell-session-strategy magent-agent-shell-restore-verbosity
-    magent-enable-logging magent-log-level
+    magent-export-format magent-enable-logging magent-log-level
     magent-log-buffer-name magent-transport)
   "Options that reach the core in another way, or that only Lisp looks at.")
 

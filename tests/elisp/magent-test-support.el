@@ -223,6 +223,16 @@ Fail if it ends with another status than 0."
 
 ;;;; The log
 
+(defmacro magent-test-with-messages (messages &rest body)
+  "Evaluate BODY; MESSAGES is bound to what is shown meanwhile, newest first."
+  (declare (indent 1) (debug (symbolp body)))
+  `(let (,messages)
+     (cl-letf (((symbol-function 'message)
+                (lambda (format &rest args)
+                  (when format
+                    (push (apply #'format-message format args) ,messages)))))
+       ,@body)))
+
 (defmacro magent-test-with-log (log &rest body)
   "Evaluate BODY with a new log; bind LOG to a function that returns its text."
   (declare (indent 1) (debug (symbolp body)))

@@ -22,8 +22,8 @@ use crate::text::Text;
 emacs::use_symbols!(nil t acp notice host reply report storage log stdio_closed interrupted);
 emacs::use_functions!(list);
 
-/// What Lisp and module must agree on; changes with every change of this file.
-const ABI: &str = concat!(env!("CARGO_PKG_VERSION"), "+9");
+/// What Lisp and module must agree on; changes with every change of these functions.
+const ABI: &str = concat!(env!("CARGO_PKG_VERSION"), "+10");
 
 /// Return the version of the interface, a string.
 ///
@@ -139,91 +139,6 @@ fn host_reply(env: &Env, id: Text, ok: Value<'_>, value: Text) -> Result<bool> {
             })
         };
         Ok(core()?.host.reply(&id, result))
-    })
-}
-
-/// Make a session for DIRECTORY, nil for no project, and return a request number.
-///
-/// CONFIG is JSON text of the options.  The reply has session-id, root, title,
-/// agent, model and notice.
-#[defun]
-fn session_new(env: &Env, directory: Option<Text>, config: Text) -> Result<i64> {
-    guarded(env, || {
-        let config = read_config(Some(&config.0))?;
-        Ok(api::session_new(core()?, directory.map(|text| text.0), config) as i64)
-    })
-}
-
-/// Open the session ID of DIRECTORY and return a request number.
-///
-/// CONFIG is JSON text of the options.  The reply is that of
-/// `magent-core-session-new'.
-#[defun]
-fn session_load(env: &Env, directory: Option<Text>, id: Text, config: Text) -> Result<i64> {
-    guarded(env, || {
-        let config = read_config(Some(&config.0))?;
-        Ok(api::session_load(core()?, directory.map(|text| text.0), id.0, config) as i64)
-    })
-}
-
-/// Make a session out of the session ID of DIRECTORY and return a request number.
-///
-/// HOW is \"fork\", or \"recover\" for one that is damaged.  CONFIG is JSON text of the
-/// options.  The reply is that of `magent-core-session-new'.
-#[defun]
-fn session_copy(
-    env: &Env,
-    directory: Option<Text>,
-    id: Text,
-    how: Text,
-    config: Text,
-) -> Result<i64> {
-    guarded(env, || {
-        let config = read_config(Some(&config.0))?;
-        let directory = directory.map(|text| text.0);
-        Ok(api::session_copy(core()?, directory, id.0, &how.0, config)? as i64)
-    })
-}
-
-/// List the saved sessions of DIRECTORY, nil for all, and return a request number.
-///
-/// The reply is an array of objects with session-id, root, title, updated-at, bytes,
-/// turns, model, holder, here and damage; see `magent-runtime-list-sessions'.
-#[defun]
-fn session_list(env: &Env, directory: Option<Text>) -> Result<i64> {
-    guarded(env, || {
-        Ok(api::session_list(core()?, directory.map(|text| text.0)) as i64)
-    })
-}
-
-/// Delete the saved session ID of DIRECTORY, nil for no project.
-///
-/// Return a request number; the reply is null.
-#[defun]
-fn session_delete(env: &Env, directory: Option<Text>, id: Text) -> Result<i64> {
-    guarded(env, || {
-        let directory = directory.map(|text| text.0);
-        Ok(api::session_delete(core()?, directory, id.0) as i64)
-    })
-}
-
-/// Give the session ID back; without users its work is cancelled and its lock freed.
-#[defun]
-fn session_close(env: &Env, id: Text) -> Result<()> {
-    guarded(env, || {
-        let core = core()?;
-        api::unobserve(core, &id.0);
-        core.runtime.detach(&SessionId::new(id.0));
-        Ok(())
-    })
-}
-
-/// Send the reports of session ID as report events.
-#[defun]
-fn session_observe(env: &Env, id: Text) -> Result<()> {
-    guarded(env, || {
-        api::observe(core()?, &id.0);
-        Ok(())
     })
 }
 

@@ -108,7 +108,9 @@ async fn options_survive_a_restart() {
 async fn a_session_whose_files_are_removed_while_it_is_live_is_saved_again() {
     let world = World::new([Reply::answer("one"), Reply::answer("two")]).await;
     world.turn("first").await;
-    std::fs::remove_dir_all(world.storage.path().join("sessions")).unwrap();
+    // Moved away at one stroke: the session may be writing there at this moment.
+    let directory = world.storage.path();
+    std::fs::rename(directory.join("sessions"), directory.join("gone")).unwrap();
     assert!(world.turn("second").await.saved);
     let told = world.events.lock().iter().any(|event| {
         matches!(&event.kind, EventKind::Notice { text, .. } if text.contains("written again"))
