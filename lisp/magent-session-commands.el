@@ -66,7 +66,9 @@ FUNCTION is `magent-runtime-fork' or `magent-runtime-recover'."
   (let-alist session
     (when (yes-or-no-p (format "Delete \"%s\"%s for good? "
                                (magent-session--title session)
-                               (if .turns (format " (%d turns)" .turns) "")))
+                               (cond ((not .turns) "")
+                                     ((= .turns 1) " (1 turn)")
+                                     (t (format " (%d turns)" .turns)))))
       (magent-runtime-session-delete
        .root .session-id
        (lambda (ok value)

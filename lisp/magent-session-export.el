@@ -86,7 +86,8 @@ default is in `magent-export-format'."
   "Copy WRITTEN, a temporary file, to FILE and show that it is there."
   (unwind-protect
       ;; The temporary file is for nobody else's eyes, and a copy takes that over.
-      (let ((modes (or (file-modes file) (default-file-modes))))
+      (let ((modes (or (file-modes file)
+                       (logand (default-file-modes) #o666))))
         (copy-file written file t)
         (set-file-modes file modes)
         (message "Magent: wrote %s" (abbreviate-file-name file)))

@@ -155,7 +155,8 @@ STARTED is a variable that holds their ids, newest first."
       (let ((markdown (magent-sessions-test--export row (expand-file-name "out.md"))))
         (should (string-match-p "^# " markdown))
         (should (string-match-p "^One" markdown)))
-      (should (equal (logand (file-modes "out.md") #o777) (default-file-modes)))
+      (should (equal (logand (file-modes "out.md") #o777)
+                     (logand (default-file-modes) #o666)))
       (should-not (directory-files temporary-file-directory nil "\\`magent-export-")))))
 
 (ert-deftest magent-sessions-an-export-replaces-nothing-unasked ()

@@ -45,6 +45,9 @@ const LAYERS: &[&[&str]] = &[
     &["magent-acp", "magent-terminal"],
     // The configuration of agent-shell, and the words after bin/magent.
     &["magent-agent-shell", "magent-batch-arguments"],
+    // What is done to a saved session, and writing one down for people.
+    &["magent-session-commands"],
+    &["magent-session-export"],
     // The entries: the package, and bin/magent.
     &["magent", "magent-batch", "magent-sessions"],
 ];
