@@ -61,7 +61,9 @@ impl Runtime {
         let made = tokio::task::spawn_blocking(move || make(&runtime)).await;
         let mut info = made.unwrap_or(Err(RuntimeError::ShuttingDown))?;
         if let Some(problem) = self.session(&info.id)?.flush(SAVE_LIMIT).await {
-            info.notice = Some(format!("The session is not on the disk yet: {problem}."));
+            let unsaved = format!("The session is not on the disk yet: {problem}.");
+            let notices: Vec<String> = info.notice.into_iter().chain([unsaved]).collect();
+            info.notice = Some(notices.join(" "));
         }
         Ok(info)
     }
@@ -95,8 +97,7 @@ impl Runtime {
             [] => "Nothing is missing.".to_owned(),
             lost => format!("Missing: {}.", lost.join("; ")),
         };
-        let told = info.notice.take().map(|notice| format!("{lost} {notice}"));
-        info.notice = Some(told.unwrap_or(lost));
+        info.notice = Some(lost);
         Ok(info)
     }
 
@@ -122,9 +123,9 @@ impl Runtime {
         let header = header.fork(new, label, now);
         let session = Arc::new(Session::unsaved(header, ledger, first, options));
         let session = self.register(session);
-        let lock =
-            session.open_for_writing(&services.directory, &services.writer, &services.holder);
-        Ok(describe(&session, lock))
+        // What keeps its lock from being taken keeps it from being saved, which is told.
+        session.open_for_writing(&services.directory, &services.writer, &services.holder);
+        Ok(describe(&session, None))
     }
 
     /// What was read of a saved session; whatever was under way in it has ended.

@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// What follows the name of a log that another program left in the place of ours, before
 /// its number.
@@ -59,6 +60,19 @@ pub(crate) fn open_regular(options: &mut OpenOptions, path: &Path) -> io::Result
         return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
     }
     Ok(file)
+}
+
+/// What tells one state of a file from another.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct FileState(Option<(u64, u64, u64, SystemTime)>);
+
+impl FileState {
+    /// The state of a file; that it is not there is one, too.
+    pub(super) fn of(path: &Path) -> Self {
+        let state = fs::metadata(path)
+            .and_then(|found| Ok((found.dev(), found.ino(), found.len(), found.modified()?)));
+        Self(state.ok())
+    }
 }
 
 /// Whether the path still leads to this file.

@@ -7,7 +7,8 @@ use magent_types::{Event, Scope, SessionId};
 use serde_json::Value;
 
 use super::SessionFiles;
-use super::files::read_file;
+use super::files::{FileState, read_file};
+use super::follow::check_follows;
 use super::migrate::{OLD_VERSIONS, migrate, old_header};
 use crate::codec::{decode_event, decode_snapshot, parse_first, parse_unique};
 use crate::error::ShapeError;
@@ -37,7 +38,34 @@ pub struct LoadedSession {
     pub report: LoadReport,
 }
 
+/// How often a session is read again that another process writes at the same time.
+const ATTEMPTS: usize = 10;
+
+/// Reads a session.  Whoever reads need not hold the lock, and two files cannot be read at
+/// one moment: what does not fit together because the holder wrote meanwhile is no damage.
 pub(super) fn load(
+    files: &SessionFiles,
+    spill: &SpillStore,
+    scope: &Scope,
+    id: &SessionId,
+) -> Result<LoadedSession, LedgerError> {
+    let states = || [&files.header, &files.snapshot, &files.log].map(|path| FileState::of(path));
+    let mut before = states();
+    for _ in 1..ATTEMPTS {
+        let loaded = load_once(files, spill, scope, id);
+        if !matches!(loaded, Err(LedgerError::Corrupt { .. })) {
+            return loaded;
+        }
+        let after = states();
+        if after == before {
+            return loaded;
+        }
+        before = after;
+    }
+    load_once(files, spill, scope, id)
+}
+
+fn load_once(
     files: &SessionFiles,
     spill: &SpillStore,
     scope: &Scope,
@@ -81,7 +109,7 @@ pub(super) fn load(
         }
         Err(error) => return Err(LedgerError::io(&files.snapshot, error)),
     };
-    check_sequence(&snapshot, &events, &files.log)?;
+    check_follows(&snapshot, &events, &files.log)?;
     Ok(LoadedSession {
         header,
         ledger: Ledger::restore(snapshot, events),
@@ -188,32 +216,4 @@ fn snapshot_before(events: &[Event], scope: &Scope, id: &SessionId) -> Option<Sn
     let first = events.first().filter(|event| event.seq == 1)?;
     let (id, scope) = (id.clone(), scope.clone());
     Some(Snapshot::before_all(id, scope, first.created_at))
-}
-
-/// Events must follow each other and the snapshot without a gap, and reach as far as the
-/// snapshot: a log always keeps the last of what a snapshot includes.
-fn check_sequence(snapshot: &Snapshot, events: &[Event], path: &Path) -> Result<(), LedgerError> {
-    let last = events.last().map_or(0, |event| event.seq);
-    if events.is_empty() || last < snapshot.last_event_seq {
-        let problem = match (last, snapshot.last_event_seq) {
-            (0, 0) => "has no event".to_owned(),
-            (0, known) => format!("has no event, but the snapshot includes {known}"),
-            (last, known) => format!("ends with event {last}, but the snapshot includes {known}"),
-        };
-        return Err(ShapeError::new("", problem).in_file(path));
-    }
-    let mut expected: Option<u64> = None;
-    for (index, event) in events.iter().enumerate() {
-        let gap = match expected {
-            None => event.seq > snapshot.last_event_seq + 1,
-            Some(expected) => event.seq != expected,
-        };
-        if gap {
-            let last = expected.map_or(snapshot.last_event_seq, |next| next - 1);
-            let problem = format!("is {} where {} should follow", event.seq, last + 1);
-            return Err(ShapeError::new("seq", problem).in_line(path, index + 1));
-        }
-        expected = Some(event.seq + 1);
-    }
-    Ok(())
 }

@@ -3,6 +3,7 @@
 mod delete;
 mod directory;
 mod files;
+mod follow;
 mod list;
 mod load;
 mod lock;

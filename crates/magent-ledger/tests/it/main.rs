@@ -7,7 +7,9 @@
 )]
 
 mod crash;
+mod damage;
 mod files;
+mod fork;
 mod lifecycle;
 mod lists;
 mod migrate;

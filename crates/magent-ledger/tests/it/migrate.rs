@@ -3,11 +3,15 @@
 use std::fs;
 use std::path::Path;
 
-use magent_ledger::{LedgerError, SessionDirectory, SpillSettings, SpillStore};
+use magent_ledger::{
+    Ledger, LedgerError, SaveOutcome, SessionDirectory, SpillSettings, SpillStore, StoreWriter,
+};
 use magent_types::{ItemType, Scope, TurnStatus};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{as_json, file, project, saved_session};
+use crate::replay::{perform, steps};
+use crate::support::{as_json, file, fresh, open_new, project, save, saved_session};
 
 const SIX: &str = "session-20261130-223647";
 
@@ -166,6 +170,20 @@ fn age(directory: &SessionDirectory, name: &str) {
     }
 }
 
+/// The turns without what schema 7 does not have: the value of a result, which may be more
+/// than its text.
+fn turns(ledger: &Ledger) -> Value {
+    let mut turns = as_json(ledger)["turns"].clone();
+    for turn in turns.as_array_mut().unwrap() {
+        for item in turn["items"].as_array_mut().unwrap() {
+            if let Some(output) = item["output"].as_object_mut() {
+                output.shift_remove("value");
+            }
+        }
+    }
+    turns
+}
+
 #[test]
 fn sessions_of_schema_7_are_those_of_today_but_for_results() {
     let keep = tempfile::tempdir().unwrap();
@@ -180,22 +198,7 @@ fn sessions_of_schema_7_are_those_of_today_but_for_results() {
         .map(|name| fs::read(file(&directory, name)).unwrap())
         .into();
     let loaded = directory.load(&project(), &"s".into()).unwrap();
-    let turns = |value: Value| {
-        let mut turns = value["turns"].clone();
-        // The value of a result of today may be more than its text.
-        for item in turns
-            .as_array_mut()
-            .unwrap()
-            .iter_mut()
-            .flat_map(|turn| turn["items"].as_array_mut().unwrap())
-        {
-            if let Some(output) = item["output"].as_object_mut() {
-                output.shift_remove("value");
-            }
-        }
-        turns
-    };
-    assert_eq!(turns(as_json(&loaded.ledger)), turns(as_json(&ledger)));
+    assert_eq!(turns(&loaded.ledger), turns(&ledger));
     // Interrupted after the log.
     fs::write(file(&directory, "s.json"), &before[0]).unwrap();
     fs::write(file(&directory, "s.snapshot"), &before[1]).unwrap();
@@ -236,5 +239,33 @@ fn what_is_damaged_is_named_and_left_alone() {
             1,
             "nothing was written"
         );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever happened in a session of schema 7, and whenever its snapshot was taken.
+    #[test]
+    fn migration_loses_nothing(steps in steps(), cut in 0..40_usize) {
+        let keep = tempfile::tempdir().unwrap();
+        let directory = SessionDirectory::new(keep.path());
+        let writer = StoreWriter::start(|_, _| {}).unwrap();
+        let (mut ledger, first) = fresh("s");
+        let session = open_new(&writer, &directory, "s", first);
+        for (index, step) in steps.iter().enumerate() {
+            perform(&mut ledger, step, 2.0 + index as f64 * 0.37);
+            if index == cut {
+                prop_assert_eq!(save(&session, &mut ledger), SaveOutcome::Saved);
+                session.checkpoint(ledger.snapshot(99.0));
+            }
+        }
+        prop_assert_eq!(save(&session, &mut ledger), SaveOutcome::Saved);
+        age(&directory, "s");
+        let loaded = directory.load(&project(), &"s".into()).unwrap();
+        prop_assert_eq!(turns(&loaded.ledger), turns(&ledger));
+        prop_assert_eq!(loaded.ledger.last_seq(), ledger.last_seq());
+        let again = directory.load(&project(), &"s".into()).unwrap();
+        prop_assert_eq!(as_json(&again.ledger), as_json(&loaded.ledger));
     }
 }

@@ -11,7 +11,7 @@ use crate::support::{as_json, fresh};
 
 /// One thing that can happen; numbers pick turns and items by position.
 #[derive(Clone, Debug)]
-enum Step {
+pub(crate) enum Step {
     Queue(String),
     Start(usize),
     Item(usize, String),
@@ -21,7 +21,8 @@ enum Step {
     Restart,
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+/// What may happen, in any order.
+pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     let text = "[a-z漢🚀\n]{1,8}";
     let step = prop_oneof![
         3 => text.prop_map(Step::Queue),
@@ -35,7 +36,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..40)
 }
 
-fn perform(ledger: &mut Ledger, step: &Step, now: f64) {
+/// Lets it happen.
+pub(crate) fn perform(ledger: &mut Ledger, step: &Step, now: f64) {
     let turn_at = |ledger: &Ledger, index: usize| {
         let turns = &ledger.thread().turns;
         (!turns.is_empty()).then(|| turns[index % turns.len()].id.clone())
