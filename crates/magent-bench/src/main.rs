@@ -14,6 +14,7 @@
 mod calls;
 mod cancelling;
 mod codecs;
+mod copies;
 mod files;
 mod first_token;
 mod listing;
@@ -64,10 +65,12 @@ fn main() -> ExitCode {
 
 type Measure = fn() -> Result<Vec<Figure>, Failure>;
 
-const MEASURES: [(&str, Measure); 12] = [
+const MEASURES: [(&str, Measure); 14] = [
     ("save", saving::one_more_turn),
     ("checkpoints", saving::with_checkpoints),
     ("load", saving::load),
+    ("fork", copies::fork),
+    ("view", copies::view),
     ("list", listing::list),
     ("calls", calls::read_files),
     ("prefix", calls::prompt_prefix),
