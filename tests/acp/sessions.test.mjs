@@ -488,7 +488,7 @@ scenario("session/fork makes a session of its own with the same past", async (wo
   const told = JSON.stringify(world.model.requests[1].body.messages);
   assert.match(told, /First.*One\..*Second/);
   const { sessions } = await agent.request("session/list", { cwd: world.project });
-  assert.deepEqual(sessions.map(({ title }) => title).sort(), ["First", "First (fork)"]);
+  assert.deepEqual(sessions.map(({ title }) => title).sort(), ["(fork) First", "First"]);
   // In the middle of a turn there is nothing to copy, and a session of nowhere has nothing.
   world.model.reply(hang);
   const prompt = agent.prompt(id, "Wait");

@@ -120,7 +120,11 @@ command_named() {
     keys Enter
 }
 
-. "$root/tests/e2e/checks.sh"
+# Each part begins with an Emacs of its own; MAGENT_E2E_PARTS names those that are wanted.
+for part in ${MAGENT_E2E_PARTS:-conversation sessions}; do
+    . "$root/tests/e2e/$part.sh"
+    terminal kill-server 2>/dev/null
+done
 
 echo "$failures failed"
 [ "$failures" = 0 ]

@@ -42,7 +42,7 @@ STARTED is a variable that holds their ids, newest first."
         (should (equal started (list id)))
         (magent-sessions-fork)
         (should (equal (magent-sessions-test--titles 2)
-                       '("[[say One]] Grüße" "[[say One]] Grüße (fork)")))
+                       '("(fork) [[say One]] Grüße" "[[say One]] Grüße")))
         (magent-test-wait-for "the fork" (lambda () (cdr started)))
         (should-not (equal (car started) id))))))
 

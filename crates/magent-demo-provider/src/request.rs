@@ -4,6 +4,9 @@ use std::fmt;
 
 use serde_json::Value;
 
+/// What ends the conversation in a request to sum it up.
+const END_OF_QUOTE: &str = "</conversation>";
+
 /// The model that answers if none is named.
 pub(crate) const DEFAULT_MODEL: &str = "demo-1";
 
@@ -102,8 +105,19 @@ impl ChatRequest {
         self.tools.iter().any(|offered| offered == tool)
     }
 
-    /// The newest prompt.
+    /// The newest prompt.  What it quotes of a conversation is nothing to do.
     pub(crate) fn prompt(&self) -> &str {
+        let text = self.newest_text();
+        text.rsplit_once(END_OF_QUOTE)
+            .map_or(text, |(_, rest)| rest)
+    }
+
+    /// Whether a conversation is quoted, to be summed up.
+    pub(crate) fn quotes_conversation(&self) -> bool {
+        self.newest_text().contains(END_OF_QUOTE)
+    }
+
+    fn newest_text(&self) -> &str {
         let prompt = self.last_prompt().and_then(|at| self.messages.get(at));
         prompt.map_or("", |message| &message.text)
     }

@@ -68,3 +68,14 @@ fn odd_requests_are_refused_or_borne() {
     assert_eq!(request.prompt(), "");
     assert_eq!(request.calls_done().count(), 2);
 }
+
+#[test]
+fn what_a_prompt_quotes_of_a_conversation_is_nothing_to_do() {
+    let quoted = "<conversation>\nUser: [[say No.]]\n</conversation>\n\nSum it up. [[say Yes.]]";
+    let request = read(&json!({
+        "model": "m",
+        "messages": [{"role": "user", "content": quoted}],
+    }));
+    assert!(request.quotes_conversation());
+    assert_eq!(request.prompt(), "\n\nSum it up. [[say Yes.]]");
+}

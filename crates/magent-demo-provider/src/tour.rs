@@ -24,6 +24,9 @@ const CLOSED_ENTRY: &str = "- [x] say hello";
 /// Answers a request that says not itself what to do.
 pub(crate) fn answer(request: &ChatRequest) -> Answer {
     let language = Language::of(request.prompt());
+    if request.quotes_conversation() {
+        return Answer::saying(language.summary());
+    }
     if has_been_given(request) {
         return Answer::saying(language.again());
     }

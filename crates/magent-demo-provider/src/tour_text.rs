@@ -120,6 +120,15 @@ impl Language {
         )
     }
 
+    /// What a conversation is summed up as.
+    pub(crate) fn summary(self) -> String {
+        self.pick(
+            "Summary: this was a conversation with the demo, a script that follows directives."
+                .to_owned(),
+            "摘要：这是与演示脚本的对话，它会执行指令。".to_owned(),
+        )
+    }
+
     /// What is said to every prompt after the tour.
     pub(crate) fn again(self) -> String {
         const EXAMPLES: &str = "\

@@ -33,13 +33,14 @@ impl Ledger {
 }
 
 impl SessionHeader {
-    /// The header of a session that begins as a copy of this one's, with `label` in its
+    /// The header of a session that begins as a copy of this one's, with `label` before its
     /// title: settings are inherited, what the user allowed and child agents are not.
     pub fn fork(&self, id: SessionId, label: &str, now: UnixSeconds) -> Self {
         let mut header = Self::new(id, self.scope.clone());
         let title = self.display_title().unwrap_or("Untitled");
-        let label = format!(" ({label})");
-        header.title = Some(format!("{}{label}", title.trim_end_matches(&label)));
+        // In front, since lists and mode lines cut off the end of a long title.
+        let label = format!("({label}) ");
+        header.title = Some(format!("{label}{}", title.trim_start_matches(&label)));
         header.parent_session_id = Some(self.id.to_string());
         header.metadata.clone_from(&self.metadata);
         header.metadata.insert("forked-at".into(), now.into());

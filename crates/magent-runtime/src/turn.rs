@@ -61,6 +61,9 @@ pub(crate) async fn run_turn(turn: &TurnContext) -> TurnEnd {
             context.reason = EpochReason::UserMessage;
             continue;
         }
+        if turn.request().is_compaction {
+            return TurnEnd::Failed(no_summary(), None);
+        }
         match run_batch(turn, &epoch.tools, &answer.calls).await {
             BatchEnd::Settled => {}
             BatchEnd::Cancelled => return TurnEnd::Cancelled,
@@ -93,6 +96,16 @@ fn conclude(text: String, stop: StopReason, empty: impl FnOnce() -> Failure) -> 
         stop if text.trim().is_empty() => TurnEnd::Failed(empty(), Some(stop)),
         stop => TurnEnd::Answered(text, stop),
     }
+}
+
+/// Whoever sums up is offered no tool, and one that calls some would go on for ever.
+fn no_summary() -> Failure {
+    Failure::new(
+        FailureKind::Provider,
+        "no-summary",
+        "The model called a tool instead of summing up; the conversation is as it was.",
+    )
+    .with_hint("Try it again, or with another model.")
 }
 
 fn over_limit(turn: &TurnContext) -> Failure {

@@ -86,6 +86,31 @@ async fn a_summary_that_fails_changes_nothing_and_nothing_needs_none() {
     );
 }
 
+/// The tools are gone, but a model may go on with what the conversation shows.
+#[tokio::test]
+async fn a_model_that_calls_instead_of_summing_up_is_stopped() {
+    let world = World::new([
+        Reply::calling("c1", "read_file", &read_args("notes.txt")),
+        Reply::answer("It says alpha."),
+        Reply::calling("c2", "read_file", &read_args("notes.txt")),
+        Reply::answer("Beta."),
+    ])
+    .await;
+    world.project.write("notes.txt", "alpha\n");
+    world.turn("first").await;
+    let outcome = world.turn("/compact").await;
+    assert_eq!(outcome.status, TurnStatusKind::Failed);
+    let failure = format!("{:?}", outcome.failure);
+    assert!(failure.contains("no-summary"), "{failure}");
+    assert_eq!(world.server.requests().len(), 3);
+    world.turn("second").await;
+    let last = &world.server.requests()[3];
+    last.check_calls();
+    let told = last.body["messages"].to_string();
+    assert!(told.contains("first") && told.contains("It says alpha."));
+    assert!(!told.contains("c2") && !told.contains("/compact"), "{told}");
+}
+
 #[tokio::test]
 async fn a_full_context_is_told_or_summed_up_as_the_user_wants() {
     let replies = || {

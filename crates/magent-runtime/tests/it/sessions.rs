@@ -137,7 +137,7 @@ async fn a_fork_goes_on_by_itself() {
     let fork = |id: SessionId| world.runtime.fork_session(world.scope(), id, &world.config);
     let forked = fork(world.session.clone()).await.unwrap();
     assert_ne!(forked.id, world.session);
-    assert_eq!(forked.title.as_deref(), Some("first (fork)"));
+    assert_eq!(forked.title.as_deref(), Some("(fork) first"));
     assert_eq!(forked.options.agent, "plan");
     let kept = |id: &SessionId| {
         let rows = world.runtime.authority(id, &world.config).unwrap();
@@ -166,7 +166,7 @@ async fn a_fork_goes_on_by_itself() {
         .count();
     assert_eq!(copies, 2, "{spilled:?}");
     let again = fork(forked.id).await.unwrap();
-    assert_eq!(again.title.as_deref(), Some("first (fork)"));
+    assert_eq!(again.title.as_deref(), Some("(fork) first"));
     assert!(matches!(
         fork("nothing".into()).await,
         Err(RuntimeError::UnknownSession(_))

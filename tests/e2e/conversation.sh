@@ -1,4 +1,5 @@
-# The checks of run.sh, in order; each goes on from the screen that the last one left.
+# A conversation from its first prompt to its end; each check goes on from the screen that
+# the last one left.
 
 check "Emacs starts" open_emacs
 check "nothing is loaded before it is asked for" \
