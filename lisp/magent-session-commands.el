@@ -11,11 +11,14 @@
 
 ;;; Code:
 
+(require 'map)
 (require 'project)
+(require 'seq)
 (require 'magent-agent-shell)
 (require 'magent-error)
 (require 'magent-runtime-api)
 
+(declare-function agent-shell-buffers "ext:agent-shell" ())
 (declare-function agent-shell-start "ext:agent-shell"
                   (&key config session-id outgoing-request-decorator))
 
@@ -35,6 +38,21 @@
   (let-alist session
     (concat (replace-regexp-in-string "[[:cntrl:]]+" " " (or .title "Untitled"))
             (when .damage " (cannot be read)"))))
+
+(defun magent-session--shell (id)
+  "Return the shell of this Emacs that has the session ID, if there is one."
+  (when (fboundp 'agent-shell-buffers)
+    (seq-find (lambda (buffer)
+                (equal (map-nested-elt (buffer-local-value 'agent-shell--state buffer)
+                                       '(:session :id))
+                       id))
+              (agent-shell-buffers))))
+
+(defun magent-session--open (id root)
+  "Show the shell of the session ID of the project ROOT, or take it up in one."
+  (if-let* ((shell (magent-session--shell id)))
+      (pop-to-buffer shell)
+    (magent-session--start id root)))
 
 (defun magent-session--start (id root)
   "Take up the session ID of the project ROOT, nil for none, in a shell."
@@ -64,6 +82,8 @@ FUNCTION is `magent-runtime-fork' or `magent-runtime-recover'."
 (defun magent-session--delete (session done)
   "Ask whether to delete SESSION, an alist; if so, do it and call DONE."
   (let-alist session
+    (when-let* ((shell (magent-session--shell .session-id)))
+      (user-error "This session is open in %s; kill that buffer first" shell))
     (when (yes-or-no-p (format "Delete \"%s\"%s for good? "
                                (magent-session--title session)
                                (cond ((not .turns) "")

@@ -34,17 +34,22 @@
 (define-derived-mode magent-list-sessions-mode tabulated-list-mode "Magent-Sessions"
   "Major mode for the list of Magent's saved sessions.
 \\{magent-list-sessions-mode-map}"
+  (setq tabulated-list-padding 1
+        tabulated-list-sort-key '("Changed" . t))
+  (setq-local revert-buffer-function #'magent-sessions--revert)
+  (magent-sessions--set-columns))
+
+(defun magent-sessions--set-columns ()
+  "Set the columns: the project is one where sessions of all are listed.
+The title gets what the others leave of the frame."
   (setq tabulated-list-format
         `[("Changed" 16 ,(magent-sessions--by 'updated-at))
-          ("Title" 36 t)
+          ("Title" ,(max 30 (- (frame-width) (if magent-sessions--directory 70 95))) t)
           ("Model" 22 t)
           ("Turns" 5 ,(magent-sessions--by 'turns) :right-align t)
           ("Size" 6 ,(magent-sessions--by 'bytes) :right-align t)
           ("Open in" 12 t)
-          ("Project" 0 t)]
-        tabulated-list-padding 1
-        tabulated-list-sort-key '("Changed" . t))
-  (setq-local revert-buffer-function #'magent-sessions--revert)
+          ,@(unless magent-sessions--directory '(("Project" 0 t)))])
   (tabulated-list-init-header))
 
 (defun magent-sessions--by (field)
@@ -83,6 +88,7 @@
 
 (defun magent-sessions--show (sessions)
   "Show SESSIONS, alists as of `magent-runtime-list-sessions'."
+  (magent-sessions--set-columns)
   (setq tabulated-list-entries (mapcar #'magent-sessions--entry sessions)
         mode-line-process (format " %d of %s" (length sessions)
                                   (if magent-sessions--directory "this project"
@@ -96,15 +102,16 @@
   "Return the row of SESSION, an alist."
   (let-alist session
     (list session
-          (vector (format-time-string "%F %R" .updated-at)
-                  (magent-session--title session)
-                  (or .model "")
-                  (if .turns (number-to-string .turns) "?")
-                  (file-size-human-readable .bytes)
-                  (cond (.here "this Emacs")
-                        (.holder)
-                        (t ""))
-                  (if .root (abbreviate-file-name .root) "no project")))))
+          `[,(format-time-string "%F %R" .updated-at)
+            ,(magent-session--title session)
+            ,(or .model "")
+            ,(if .turns (number-to-string .turns) "?")
+            ,(file-size-human-readable .bytes)
+            ,(cond (.here "this Emacs")
+                   (.holder)
+                   (t ""))
+            ,@(unless magent-sessions--directory
+                (list (if .root (abbreviate-file-name .root) "no project")))])))
 
 (defun magent-sessions-toggle-all ()
   "List the sessions of all projects, or of this one only again."
@@ -124,7 +131,7 @@
   "Take up the session at point in a shell of its own."
   (interactive nil magent-list-sessions-mode)
   (let-alist (magent-sessions--at-point)
-    (magent-session--start .session-id .root)))
+    (magent-session--open .session-id .root)))
 
 (defun magent-sessions-fork ()
   "Begin a session with the same past as the one at point, and open it."

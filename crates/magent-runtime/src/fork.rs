@@ -6,6 +6,7 @@ use std::time::Duration;
 use magent_ledger::{Ledger, SessionHeader};
 use magent_types::{Scope, SessionId, Thread};
 
+use crate::replay::MISSING;
 use crate::runtime::Runtime;
 use crate::session::{Options, Session, now};
 use crate::session_registry::{describe, new_session_id};
@@ -91,13 +92,18 @@ impl Runtime {
             return Err(RuntimeError::NotDamaged);
         }
         let found = self.services.directory.recover(scope, id)?;
-        let source = self.saved(found.header, found.ledger, default_agent);
+        let mut source = self.saved(found.header, found.ledger, default_agent);
+        let lost = found.lost.join("; ");
+        if !lost.is_empty() {
+            // Whoever reads it later has to know, too.
+            let metadata = &mut source.thread.metadata;
+            metadata.insert(MISSING.to_owned(), lost.as_str().into());
+        }
         let mut info = self.copy(scope, id, source, "recovered")?;
-        let lost = match found.lost.as_slice() {
-            [] => "Nothing is missing.".to_owned(),
-            lost => format!("Missing: {}.", lost.join("; ")),
-        };
-        info.notice = Some(lost);
+        info.notice = Some(match lost.as_str() {
+            "" => "Nothing is missing.".to_owned(),
+            lost => format!("Missing: {lost}."),
+        });
         Ok(info)
     }
 

@@ -11,10 +11,20 @@ use serde_json::Value;
 use crate::ReplayEntry;
 use crate::settlement::failure_header;
 
+/// The key in a thread's metadata that tells what a recovered session lacks.
+pub(crate) const MISSING: &str = "missing";
+
 /// Everything that is shown again, in its original order.
 pub(crate) fn replay(thread: &Thread, catalog: &Catalog) -> Vec<ReplayEntry> {
+    let missing = thread.metadata.get(MISSING).and_then(Value::as_str);
+    let missing = missing.map(|missing| {
+        ReplayEntry::Notice(format!(
+            "This was made of what could be read of a damaged session. Missing: {missing}."
+        ))
+    });
     let turns = thread.turns.iter();
-    turns.flat_map(|turn| replay_turn(turn, catalog)).collect()
+    let turns = turns.flat_map(|turn| replay_turn(turn, catalog));
+    missing.into_iter().chain(turns).collect()
 }
 
 /// The same of one turn.

@@ -19,7 +19,7 @@ impl Markup for Org {
             one_line(title)
         );
         for (name, value) in facts {
-            text.push_str(&format!("- {name} :: {}\n", escaped(&one_line(value))));
+            text.push_str(&format!("- {name} :: {}\n", fact(&one_line(value))));
         }
         text + "\n"
     }
@@ -74,5 +74,15 @@ impl Markup for Org {
 
     fn remark(&self, text: &str) -> String {
         format!("/{}/\n\n", escaped(text.trim()))
+    }
+}
+
+/// A value as it is: whoever copies a path must not get characters that mark nothing.
+fn fact(value: &str) -> String {
+    let is_plain = escaped(value) == value;
+    if is_plain || value.contains(['=', '\u{200b}']) {
+        escaped(value)
+    } else {
+        format!("={value}=")
     }
 }

@@ -10,6 +10,7 @@ mod cancel;
 mod compaction;
 mod failures;
 mod permissions;
+mod recovery;
 mod sessions;
 mod steering;
 mod support;

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::support::{World, outcome, read_args};
 
 /// Ends a world and begins another one over the same files, with the session loaded.
-async fn restart(world: World, replies: impl IntoIterator<Item = Reply>) -> World {
+pub(crate) async fn restart(world: World, replies: impl IntoIterator<Item = Reply>) -> World {
     let World {
         storage,
         project,
@@ -30,6 +30,15 @@ async fn restart(world: World, replies: impl IntoIterator<Item = Reply>) -> Worl
         .unwrap();
     world.session = info.id;
     world
+}
+
+/// Closes a session that nobody uses, and waits until it is.
+pub(crate) async fn close(world: &World, session: &SessionId) {
+    world.runtime.attach(session);
+    world.runtime.detach(session);
+    while world.runtime.options(session).is_ok() {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
 }
 
 /// E41.
@@ -191,11 +200,7 @@ async fn a_busy_session_is_not_forked_and_a_saved_one_is() {
     outcome(submitted).await;
     let world = restart(world, [Reply::answer("three")]).await;
     let session = world.session.clone();
-    world.runtime.attach(&session);
-    world.runtime.detach(&session);
-    while world.runtime.options(&session).is_ok() {
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
+    close(&world, &session).await;
     let fork = world
         .runtime
         .fork_session(world.scope(), session, &world.config)
