@@ -90,18 +90,38 @@ That is work of an agent, or conversations that are in memory only."
 
 ;;;; Events
 
-(defun magent-core--filter (_process _bytes)
+(defvar magent-core--taken nil
+  "Events that were taken from the core and not handled yet, oldest first.
+A handler may let Emacs wait for the user, while which the next call of
+`magent-core--filter' goes on with those behind it; and it may be left by a
+throw.")
+
+(defun magent-core--filter (&rest _)
   "Handle the events that the core woke Emacs for.
 Portions are small and time is limited, so that input is never kept waiting;
 the core wakes Emacs again for what is left."
   (let ((begun (float-time))
-        (events t))
-    (while (and events (< (- (float-time) begun) magent-core--time-limit))
-      (setq events (magent-core-drain magent-core--portion))
-      (mapc #'magent-core--dispatch events)
-      (when (< (length events) magent-core--portion)
-        (setq events nil)))
-    (magent-core-drained (round (* 1e6 (- (float-time) begun))))))
+        (go-on t)
+        done)
+    (unwind-protect
+        (progn
+          (while go-on
+            (magent-core--dispatch-taken)
+            ;; Whoever was woken has to take something, or is never woken again.
+            (setq magent-core--taken (magent-core-drain magent-core--portion)
+                  go-on (= (length magent-core--taken) magent-core--portion))
+            (magent-core--dispatch-taken)
+            (when (> (- (float-time) begun) magent-core--time-limit)
+              (setq go-on nil)))
+          (setq done t))
+      (unless done
+        (run-at-time 0 nil #'magent-core--filter))
+      (magent-core-drained (round (* 1e6 (- (float-time) begun)))))))
+
+(defun magent-core--dispatch-taken ()
+  "Handle the events in `magent-core--taken', one after another."
+  (while magent-core--taken
+    (magent-core--dispatch (pop magent-core--taken))))
 
 (defun magent-core--dispatch (event)
   "Hand EVENT to its method.  An error there must not lose the events behind it."

@@ -62,6 +62,33 @@
       (should (< 0 (length magent-core-test--seen) 100))
       (should (= 500 (+ (length magent-core-test--seen) (length queue)))))))
 
+(cl-defmethod magent-core-handle ((_kind (eql 'magent-test-throw)) _args)
+  "Leave as a handler does that ends a minibuffer."
+  (throw 'magent-test-out nil))
+
+(ert-deftest magent-core-what-is-behind-a-handler-that-throws-is-not-lost ()
+  (let ((queue '((magent-test-note 1) (magent-test-throw) (magent-test-note 2)
+                 (magent-test-note 3))))
+    (magent-core-test--with-events queue
+      (catch 'magent-test-out
+        (magent-core--filter nil "!"))
+      (should (equal magent-core-test--seen '(1)))
+      ;; Nobody else would wake Emacs for what it has fetched.
+      (magent-test-wait-for "the rest" (lambda ()
+                                         (equal magent-core-test--seen '(3 2 1)))))))
+
+(cl-defmethod magent-core-handle ((_kind (eql 'magent-test-ask)) args)
+  "Ask the user something: Emacs goes on reading from processes meanwhile."
+  (magent-core--filter nil "!")
+  (push (car args) magent-core-test--seen))
+
+(ert-deftest magent-core-what-is-behind-a-question-does-not-wait-for-its-answer ()
+  (let ((queue '((magent-test-note 1) (magent-test-ask answered) (magent-test-note 2)
+                 (magent-test-note 3))))
+    (magent-core-test--with-events queue
+      (magent-core--filter nil "!")
+      (should (equal magent-core-test--seen '(answered 3 2 1))))))
+
 ;;;; The real core
 
 (ert-deftest magent-core-a-killed-pipe-is-made-again-and-events-still-come ()
