@@ -16,7 +16,7 @@ use super::files::{read_file, replace_file};
 use super::load::{decode_lines, parse_old, whole_lines};
 use crate::codec::{decode_event, decode_snapshot, encode_lines, encode_snapshot};
 use crate::error::ShapeError;
-use crate::{LedgerError, SessionHeader, Snapshot};
+use crate::{Ledger, LedgerError, SessionHeader, Snapshot};
 
 /// The versions that are migrated.
 pub(super) const OLD_VERSIONS: [u64; 2] = [6, 7];
@@ -60,6 +60,10 @@ pub(super) fn migrate(files: &SessionFiles, mut value: Value) -> Result<(), Ledg
     }
     let lines = encode_lines(&events);
     let header = header.to_json().to_string();
+    // Old programs passed over events of what they did not know, which are refused today:
+    // a snapshot that includes them all settles it.
+    let created_at = snapshot.created_at;
+    let snapshot = Ledger::restore(snapshot, events).snapshot(created_at);
     let snapshot = encode_snapshot(&snapshot).to_string();
     for (path, bytes) in [
         (&files.log, lines.as_slice()),

@@ -206,6 +206,25 @@ fn sessions_of_schema_7_are_those_of_today_but_for_results() {
     assert_eq!(as_json(&again.ledger), as_json(&loaded.ledger));
 }
 
+/// Old programs passed over what they did not know, and wrote it down all the same.
+#[test]
+fn old_events_of_what_nothing_began_stop_no_migration() {
+    let keep = tempfile::tempdir().unwrap();
+    let directory = SessionDirectory::new(keep.path());
+    let ledger = saved_session(&directory, "s", 2);
+    age(&directory, "s");
+    let log = file(&directory, "s.jsonl");
+    let text = fs::read_to_string(&log).unwrap();
+    let last = text.lines().last().unwrap();
+    let mut event: Value = serde_json::from_str(last).unwrap();
+    event["seq"] = json!(ledger.last_seq() + 1);
+    event["turn-id"] = json!("turn-of-nobody");
+    fs::write(&log, format!("{text}{event}\n")).unwrap();
+    let loaded = directory.load(&project(), &"s".into()).unwrap();
+    assert_eq!(turns(&loaded.ledger), turns(&ledger));
+    assert_eq!(loaded.ledger.last_seq(), ledger.last_seq() + 1);
+}
+
 #[test]
 fn what_is_damaged_is_named_and_left_alone() {
     let (_keep, directory, scope) = six();
