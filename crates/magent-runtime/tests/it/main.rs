@@ -7,6 +7,7 @@
 )]
 
 mod cancel;
+mod cancel_fuzz;
 mod compaction;
 mod failures;
 mod permissions;
