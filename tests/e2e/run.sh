@@ -107,6 +107,7 @@ until_true test -s "$MAGENT_E2E_HOME/url" || { echo "not ok the demo provider st
 MAGENT_E2E_URL=$(cat "$MAGENT_E2E_HOME/url")
 export MAGENT_MODULE MAGENT_ELPA MAGENT_E2E_HOME MAGENT_E2E_URL
 
+no_terminal() { ! terminal has-session -t e2e 2>/dev/null; }
 open_emacs() {
     terminal -f /dev/null new-session -d -s e2e -x 110 -y 50 "cd '$project' && \
         env TERM=tmux-256color '$emacs' -nw -Q -L '$root/lisp' \
@@ -124,6 +125,7 @@ command_named() {
 for part in ${MAGENT_E2E_PARTS:-conversation sessions}; do
     . "$root/tests/e2e/$part.sh"
     terminal kill-server 2>/dev/null
+    until_true no_terminal
 done
 
 echo "$failures failed"

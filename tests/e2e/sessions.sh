@@ -39,7 +39,6 @@ prompt '[[slow 400]]'
 check "an answer streams" sees 'w20 ' 20
 # As a crash does, in the middle of the answer.
 kill -9 "$(evaluate '(emacs-pid)')"
-no_terminal() { ! terminal has-session -t e2e 2>/dev/null; }
 until_true no_terminal
 check "after a crash Emacs starts again" open_emacs
 command_named magent-start
